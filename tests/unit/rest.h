@@ -31,6 +31,9 @@ struct rest {
 int rest_setup(void **state);
 int rest_teardown(void **state);
 
+/* A test on this fixture, which its body has as `rest`. */
+#define REST_TEST(name) TEST_WITH(name, struct rest *rest, rest_setup, rest_teardown)
+
 /**
  * rest_perform - send a request, with the role control, and read the reply into rest->reply
  * @body: NULL for none; JSON, but for PUT

@@ -13,6 +13,7 @@
 #include "rdma/fabric/fabric.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/rescan.h"
+#include "tests/unit/unit.h"
 
 #define RIG_LISTENERS	4
 #define RIG_MEMS	4
@@ -87,6 +88,10 @@ struct rig {
 int rig_setup(void **state);
 int rig_setup_two_workers(void **state);
 int rig_teardown(void **state);
+
+/* A test on this fixture, which its body has as `rig`. */
+#define RIG_TEST(name)	       TEST_WITH(name, struct rig *rig, rig_setup, rig_teardown)
+#define TWO_WORKERS_TEST(name) TEST_WITH(name, struct rig *rig, rig_setup_two_workers, rig_teardown)
 
 /** rig_start - create the fabric and scan for devices; false if that failed */
 bool rig_start(struct rig *rig, unsigned int workers);

@@ -31,6 +31,9 @@ struct svc {
 int svc_setup(void **state);
 int svc_teardown(void **state);
 
+/* A test on this fixture, which its body has as `svc`. */
+#define SVC_TEST(name) TEST_WITH(name, struct svc *svc, svc_setup, svc_teardown)
+
 /** svc_start - create the daemon from svc->config; false if that failed */
 bool svc_start(struct svc *svc);
 

@@ -7,13 +7,12 @@
 #include <netinet/in.h>
 #include <string.h>
 
-static void test_addr__a_numeric_address_is_read_and_written(void **state)
+TEST(test_addr__a_numeric_address_is_read_and_written)
 {
 	static const char *const texts[] = {"192.0.2.1", "2001:db8::1", "::", "fe80::1%lo"};
 	struct sockaddr_storage addr;
 	char text[VBD_ADDR_TEXT_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(texts); i++) {
 		assert_true(vbd_addr_parse(texts[i], 7471, &addr));
 		assert_int_equal(addr.ss_family, i == 0 ? AF_INET : AF_INET6);
@@ -26,24 +25,22 @@ static void test_addr__a_numeric_address_is_read_and_written(void **state)
 	assert_false(vbd_addr_parse("192.0.2.256", 1, &addr));
 }
 
-static void test_addr__no_address_has_no_text_and_no_port(void **state)
+TEST(test_addr__no_address_has_no_text_and_no_port)
 {
 	struct sockaddr_storage none = {0};
 	char text[VBD_ADDR_TEXT_BYTES] = "x";
 
-	(void)state;
 	assert_string_equal(vbd_addr_format(&none, text), "");
 	assert_int_equal(vbd_addr_port(&none), 0);
 	vbd_addr_set_port(&none, 7);
 	assert_int_equal(vbd_addr_port(&none), 0);
 }
 
-static void test_addr__an_own_address_is_numeric_and_names_its_interface(void **state)
+TEST(test_addr__an_own_address_is_numeric_and_names_its_interface)
 {
 	struct sockaddr_storage addr = {0};
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(vbd_addr_parse_own("192.0.2.1", 0, "/addr", &addr, &err), VBD_OK);
 	assert_int_equal(addr.ss_family, AF_INET);
 	addr.ss_family = 0;
@@ -58,13 +55,12 @@ static void test_addr__an_own_address_is_numeric_and_names_its_interface(void **
 	assert_int_equal(addr.ss_family, 0);
 }
 
-static void test_addr__a_gid_is_written_as_an_ipv6_address(void **state)
+TEST(test_addr__a_gid_is_written_as_an_ipv6_address)
 {
 	static const uint8_t gid[16] = {0xfe, 0x80, [15] = 9};
 	uint8_t group[16];
 	char text[VBD_ADDR_TEXT_BYTES] = "x";
 
-	(void)state;
 	assert_string_equal(vbd_addr_format_gid(gid, text), "fe80::9");
 	assert_false(vbd_addr_gid_is_group(gid));
 	assert_true(vbd_addr_parse_gid("::ffff:224.0.0.1", group));
@@ -80,14 +76,13 @@ static const char *const no_addresses[] = {"10.76.1", "010.76.0.2", "1", "0x0a.1
 	"::1::", "fd00::1%lo", "fe80::1%", ":", ".", "..", "a..", "::ffff:10.76.1", "user@host",
 	"fe80::1111:2222:3333:4444:5555:6666:7777:8888:9999:aaaa:bbbb"};
 
-static void test_addr__what_inet_pton_refuses_is_neither_an_address_nor_a_name(void **state)
+TEST(test_addr__what_inet_pton_refuses_is_neither_an_address_nor_a_name)
 {
 	struct sockaddr_storage addr;
 	struct vbd_addrs addrs;
 	uint8_t bytes[16];
 	int errnum;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(no_addresses); i++) {
 		const char *text = no_addresses[i];
 		struct vbd_error err = {0};
@@ -104,14 +99,13 @@ static void test_addr__what_inet_pton_refuses_is_neither_an_address_nor_a_name(v
 	}
 }
 
-static void test_addr__a_name_is_read_as_no_address(void **state)
+TEST(test_addr__a_name_is_read_as_no_address)
 {
 	static const char *const names[] = {"host", "host.example", "host.example.", "a.b-c_d.e1",
 		"1host", "10.76.0.1.example", "0xfg", "xn--bcher-kva.example", "0-1"};
 	struct sockaddr_storage addr;
 	struct vbd_error err = {0};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(names); i++) {
 		assert_true(vbd_addr_is_host(names[i]));
 		assert_false(vbd_addr_is_own(names[i]));
@@ -121,7 +115,7 @@ static void test_addr__a_name_is_read_as_no_address(void **state)
 	}
 }
 
-static void test_addr__an_address_of_no_single_host_is_no_peer(void **state)
+TEST(test_addr__an_address_of_no_single_host_is_no_peer)
 {
 	static const struct {
 		const char *text;
@@ -143,7 +137,6 @@ static void test_addr__an_address_of_no_single_host_is_no_peer(void **state)
 	struct vbd_addrs addrs;
 	int errnum;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		assert_true(vbd_addr_parse(rows[i].text, 1, &addr));
 		assert_false(vbd_addr_is_host(rows[i].text));
@@ -153,7 +146,7 @@ static void test_addr__an_address_of_no_single_host_is_no_peer(void **state)
 	}
 }
 
-static void test_addr__a_mapped_address_is_the_ipv4_address(void **state)
+TEST(test_addr__a_mapped_address_is_the_ipv4_address)
 {
 	static const char *const texts[] = {
 		"::ffff:192.0.2.1", "::FFFF:c000:0201", "0:0:0:0:0:ffff:192.0.2.1"};
@@ -161,7 +154,6 @@ static void test_addr__a_mapped_address_is_the_ipv4_address(void **state)
 	struct sockaddr_storage addr;
 	uint8_t bytes[16], gid[16];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(texts); i++) {
 		assert_true(vbd_addr_parse(texts[i], 7, &addr));
 		assert_int_equal(addr.ss_family, AF_INET);
@@ -174,12 +166,11 @@ static void test_addr__a_mapped_address_is_the_ipv4_address(void **state)
 	assert_false(vbd_addr_parse_gid("192.0.2.1", gid));
 }
 
-static void test_addr__an_interface_is_named_or_numbered(void **state)
+TEST(test_addr__an_interface_is_named_or_numbered)
 {
 	struct sockaddr_storage addr;
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_true(vbd_addr_parse("fe80::1%1", 0, &addr));
 	assert_int_equal(((struct sockaddr_in6 *)&addr)->sin6_scope_id, 1);
 	assert_true(vbd_addr_parse("ff02::1%lo", 0, &addr));
@@ -197,35 +188,15 @@ static void test_addr__an_interface_is_named_or_numbered(void **state)
 	assert_string_equal(err.pointer, "/a");
 }
 
-static void test_addr__a_look_up_keeps_to_its_family(void **state)
+TEST(test_addr__a_look_up_keeps_to_its_family)
 {
 	struct vbd_addrs addrs;
 	int errnum;
 
-	(void)state;
 	assert_int_equal(vbd_addr_look_up("127.0.0.1", 9, AF_INET, &addrs, &errnum), 0);
 	assert_int_equal(addrs.count, 1);
 	assert_int_equal(vbd_addr_port(&addrs.items[0]), 9);
 	assert_int_equal(vbd_addr_look_up("127.0.0.1", 9, AF_INET6, &addrs, &errnum), EAI_NODATA);
 	assert_int_equal(vbd_addr_look_up("localhost", 9, AF_INET, &addrs, &errnum), 0);
 	assert_int_equal(addrs.items[0].ss_family, AF_INET);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_addr__a_numeric_address_is_read_and_written),
-		cmocka_unit_test(
-			test_addr__what_inet_pton_refuses_is_neither_an_address_nor_a_name),
-		cmocka_unit_test(test_addr__a_name_is_read_as_no_address),
-		cmocka_unit_test(test_addr__an_address_of_no_single_host_is_no_peer),
-		cmocka_unit_test(test_addr__a_mapped_address_is_the_ipv4_address),
-		cmocka_unit_test(test_addr__an_interface_is_named_or_numbered),
-		cmocka_unit_test(test_addr__a_look_up_keeps_to_its_family),
-		cmocka_unit_test(test_addr__no_address_has_no_text_and_no_port),
-		cmocka_unit_test(test_addr__an_own_address_is_numeric_and_names_its_interface),
-		cmocka_unit_test(test_addr__a_gid_is_written_as_an_ipv6_address),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

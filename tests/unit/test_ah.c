@@ -30,45 +30,41 @@ static struct vbd_ah_source from_ipv6(void)
 	return source;
 }
 
-static void test_ah__a_datagram_without_a_grh_tells_no_sender(void **state)
+TEST(test_ah__a_datagram_without_a_grh_tells_no_sender)
 {
 	struct vbd_ah_source source = from_ipv6();
 	uint8_t gid[16];
 
-	(void)state;
 	source.wc_flags = 0;
 	assert_false(vbd_ah_source_gid(&source, gid));
 }
 
-static void test_ah__the_sender_has_the_gid_of_the_grh(void **state)
+TEST(test_ah__the_sender_has_the_gid_of_the_grh)
 {
 	struct vbd_ah_source source = from_ipv6();
 
-	(void)state;
 	expect_gid(&source, "2001:db8::5");
 }
 
-static void test_ah__an_ipv4_header_at_the_end_gives_a_mapped_address(void **state)
+TEST(test_ah__an_ipv4_header_at_the_end_gives_a_mapped_address)
 {
 	struct vbd_ah_source source = {.wc_flags = IBV_WC_GRH};
 
-	(void)state;
 	memcpy(source.grh + 20, ipv4_header, sizeof(ipv4_header));
 	expect_gid(&source, "::ffff:192.0.2.1");
 }
 
-static void test_ah__an_ipv4_header_counts_after_bytes_that_look_like_ipv6(void **state)
+TEST(test_ah__an_ipv4_header_counts_after_bytes_that_look_like_ipv6)
 {
 	struct vbd_ah_source source = from_ipv6();
 
-	(void)state;
 	memcpy(source.grh + 20, ipv4_header, sizeof(ipv4_header));
 	expect_gid(&source, "::ffff:192.0.2.1");
 	source.grh[20 + 10]++; /* another checksum: it is no header */
 	expect_gid(&source, "2001:db8::4500:54");
 }
 
-static void test_ah__a_path_has_each_part_of_the_attributes(void **state)
+TEST(test_ah__a_path_has_each_part_of_the_attributes)
 {
 	struct ibv_ah_attr attr = {
 		.is_global = 1,
@@ -81,7 +77,6 @@ static void test_ah__a_path_has_each_part_of_the_attributes(void **state)
 	};
 	struct vbd_ah_path path;
 
-	(void)state;
 	for (uint8_t i = 0; i < 16; i++)
 		attr.grh.dgid.raw[i] = (uint8_t)(100 + i);
 	path = vbd_ah_path_of(&attr);
@@ -96,17 +91,4 @@ static void test_ah__a_path_has_each_part_of_the_attributes(void **state)
 	assert_int_equal(path.static_rate, 9);
 	assert_int_equal(path.port_num, 10);
 	assert_memory_equal(path.dgid, attr.grh.dgid.raw, 16);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ah__a_path_has_each_part_of_the_attributes),
-		cmocka_unit_test(test_ah__a_datagram_without_a_grh_tells_no_sender),
-		cmocka_unit_test(test_ah__the_sender_has_the_gid_of_the_grh),
-		cmocka_unit_test(test_ah__an_ipv4_header_at_the_end_gives_a_mapped_address),
-		cmocka_unit_test(test_ah__an_ipv4_header_counts_after_bytes_that_look_like_ipv6),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,11 +40,10 @@ static void assert_seated(struct vbd_admission *admission, const char *from, str
 	assert_ptr_equal(sent_away, victim);
 }
 
-static void test_admission__a_source_is_what_one_user_can_have(void **state)
+TEST(test_admission__a_source_is_what_one_user_can_have)
 {
 	const struct vbd_source_key one = vbd_source_of_uid(1), two = vbd_source_of_uid(2);
 
-	(void)state;
 	assert_true(same_source("127.0.0.1", "127.255.0.9"));
 	assert_true(same_source("127.0.0.1", "::1"));
 	assert_true(same_source("127.0.0.1", "::ffff:127.0.0.2"));
@@ -56,12 +55,11 @@ static void test_admission__a_source_is_what_one_user_can_have(void **state)
 	assert_memory_not_equal(&one, &two, sizeof(one));
 }
 
-static void test_admission__the_oldest_stranger_of_the_source_goes_first(void **state)
+TEST(test_admission__the_oldest_stranger_of_the_source_goes_first)
 {
 	struct vbd_admission *admission = vbd_admission_create(&few);
 	struct vbd_seat seats[6];
 
-	(void)state;
 	assert_seated(admission, "192.0.2.9", &seats[0], NULL);
 	assert_seated(admission, "192.0.2.1", &seats[1], NULL);
 	assert_seated(admission, "192.0.2.1", &seats[2], NULL);
@@ -75,13 +73,12 @@ static void test_admission__the_oldest_stranger_of_the_source_goes_first(void **
 	vbd_admission_destroy(admission);
 }
 
-static void test_admission__a_flood_of_one_source_takes_no_seat_of_another(void **state)
+TEST(test_admission__a_flood_of_one_source_takes_no_seat_of_another)
 {
 	static const char *const sources[] = {"192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"};
 	struct vbd_admission *admission = vbd_admission_create(&few);
 	struct vbd_seat seats[4], flood[4];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(seats); i++)
 		assert_seated(admission, sources[i], &seats[i], NULL);
 	assert_seated(admission, "192.0.2.4", &flood[0], &seats[3]);
@@ -93,13 +90,11 @@ static void test_admission__a_flood_of_one_source_takes_no_seat_of_another(void 
 	vbd_admission_destroy(admission);
 }
 
-static void test_admission__a_stranger_that_was_answered_goes_before_one_that_came_first(
-	void **state)
+TEST(test_admission__a_stranger_that_was_answered_goes_before_one_that_came_first)
 {
 	struct vbd_admission *admission = vbd_admission_create(&few);
 	struct vbd_seat seats[3];
 
-	(void)state;
 	assert_seated(admission, "192.0.2.1", &seats[0], NULL);
 	assert_seated(admission, "192.0.2.1", &seats[1], NULL);
 	vbd_seat_set_tried(admission, &seats[1]);
@@ -109,14 +104,13 @@ static void test_admission__a_stranger_that_was_answered_goes_before_one_that_ca
 	vbd_admission_destroy(admission);
 }
 
-static void test_admission__the_known_keep_their_seats_and_others_get_the_reserve(void **state)
+TEST(test_admission__the_known_keep_their_seats_and_others_get_the_reserve)
 {
 	struct vbd_admission *admission = vbd_admission_create(&few);
 	const struct vbd_source_key key = source("192.0.2.1");
 	struct vbd_seat seats[5];
 	struct vbd_seat *victim;
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		assert_seated(admission, "192.0.2.1", &seats[i], NULL);
 		vbd_seat_set_known(&seats[i]);
@@ -138,12 +132,11 @@ static void test_admission__the_known_keep_their_seats_and_others_get_the_reserv
 	vbd_admission_destroy(admission);
 }
 
-static void test_admission__a_stranger_leaves_the_reserve_for_a_seat(void **state)
+TEST(test_admission__a_stranger_leaves_the_reserve_for_a_seat)
 {
 	struct vbd_admission *admission = vbd_admission_create(&few);
 	struct vbd_seat seats[6];
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		assert_seated(admission, "192.0.2.1", &seats[i], NULL);
 		vbd_seat_set_known(&seats[i]);
@@ -169,14 +162,13 @@ static void test_admission__a_stranger_leaves_the_reserve_for_a_seat(void **stat
 	vbd_admission_destroy(admission);
 }
 
-static void test_admission__strangers_go_by_age_and_those_of_the_reserve_last(void **state)
+TEST(test_admission__strangers_go_by_age_and_those_of_the_reserve_last)
 {
 	const struct vbd_admission_limits limits = {
 		.seats = 2, .seats_per_source = 2, .reserve = 3, .waiting = 8, .feeds = 1};
 	struct vbd_admission *admission = vbd_admission_create(&limits);
 	struct vbd_seat seats[6];
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		assert_seated(admission, "192.0.2.1", &seats[i], NULL);
 		vbd_seat_set_known(&seats[i]);
@@ -201,13 +193,12 @@ static void test_admission__strangers_go_by_age_and_those_of_the_reserve_last(vo
 	vbd_admission_destroy(admission);
 }
 
-static void test_admission__control_has_a_quarter_and_a_source_half_of_the_waits(void **state)
+TEST(test_admission__control_has_a_quarter_and_a_source_half_of_the_waits)
 {
 	static const char *const sources[] = {"192.0.2.1", "192.0.2.2"};
 	struct vbd_admission *admission = vbd_admission_create(&few);
 	struct vbd_seat seats[2];
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++)
 		assert_seated(admission, sources[i], &seats[i], NULL);
 	for (size_t i = 0; i < 4; i++)
@@ -240,14 +231,13 @@ static void test_admission__control_has_a_quarter_and_a_source_half_of_the_waits
 }
 
 /* A caller may come from many addresses. */
-static void test_admission__a_caller_has_half_of_the_waits_from_all_its_sources(void **state)
+TEST(test_admission__a_caller_has_half_of_the_waits_from_all_its_sources)
 {
 	static const char *const sources[] = {"192.0.2.1", "192.0.2.2"};
 	struct vbd_admission *admission = vbd_admission_create(&few);
 	uint32_t alice = 0, bob = 0;
 	struct vbd_seat seats[2];
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++)
 		assert_seated(admission, sources[i], &seats[i], NULL);
 	for (size_t i = 0; i < 4; i++)
@@ -271,25 +261,4 @@ static void test_admission__a_caller_has_half_of_the_waits_from_all_its_sources(
 	for (size_t i = 0; i < 2; i++)
 		vbd_seat_give_up(admission, &seats[i]);
 	vbd_admission_destroy(admission);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_admission__a_source_is_what_one_user_can_have),
-		cmocka_unit_test(test_admission__the_oldest_stranger_of_the_source_goes_first),
-		cmocka_unit_test(test_admission__a_flood_of_one_source_takes_no_seat_of_another),
-		cmocka_unit_test(
-			test_admission__a_stranger_that_was_answered_goes_before_one_that_came_first),
-		cmocka_unit_test(
-			test_admission__the_known_keep_their_seats_and_others_get_the_reserve),
-		cmocka_unit_test(test_admission__a_stranger_leaves_the_reserve_for_a_seat),
-		cmocka_unit_test(test_admission__strangers_go_by_age_and_those_of_the_reserve_last),
-		cmocka_unit_test(
-			test_admission__control_has_a_quarter_and_a_source_half_of_the_waits),
-		cmocka_unit_test(
-			test_admission__a_caller_has_half_of_the_waits_from_all_its_sources),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

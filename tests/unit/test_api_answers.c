@@ -170,11 +170,11 @@ static const json_t *make(struct answers *answers, const char *path, const char 
 
 /* --- tests ----------------------------------------------------------------------------------- */
 
-static void test_api_answers__the_daemon(void **state)
+REST_TEST(test_api_answers__the_daemon)
 {
 	struct answers answers;
 
-	begin(&answers, *state, "the daemon");
+	begin(&answers, rest, "the daemon");
 	show(&answers, 200, "/v1");
 	show(&answers, 200, "/v1/caller");
 	show(&answers, 200, "/v1/drain");
@@ -192,70 +192,70 @@ static void test_api_answers__the_daemon(void **state)
 	judge(&answers);
 }
 
-static void test_api_answers__connections(void **state)
+REST_TEST(test_api_answers__connections)
 {
 	struct answers answers;
 
-	begin(&answers, *state, "connections");
-	(void)rest_pair(*state, ",'labels':{'job':'x'},'qp':{'heartbeat_ms':60000}",
+	begin(&answers, rest, "connections");
+	(void)rest_pair(rest, ",'labels':{'job':'x'},'qp':{'heartbeat_ms':60000}",
 		",'backlog':5,'max_connections':3,'allow':['10.0.0.0/8'],'labels':{'a':'b'}");
 	show(&answers, 200, "/v1/listeners/l");
 	show(&answers, 200, "/v1/listeners");
 	show(&answers, 200, "/v1/connections/1");
 	show(&answers, 200, "/v1/connections/2");
 	show(&answers, 200, "/v1/connections/1/timeline");
-	(void)rest_call(*state, 424, "POST", "/v1/connections",
+	(void)rest_call(rest, 424, "POST", "/v1/connections",
 		"{'name':'nobody','dst_addr':'10.0.0.1','dst_port':1}");
-	put(&answers, "POST", "/v1/connections", ((struct rest *)*state)->document);
+	put(&answers, "POST", "/v1/connections", rest->document);
 	show(&answers, 200, "/v1/connections/nobody?until=ended&wait_ms=60000");
-	(void)rest_call(*state, 200, "POST", "/v1/connections/c/close", NULL);
+	(void)rest_call(rest, 200, "POST", "/v1/connections/c/close", NULL);
 	show(&answers, 200, "/v1/connections/c?until=ended&wait_ms=60000");
 	show(&answers, 200, "/v1/connections/2?until=ended&wait_ms=60000");
 	show(&answers, 200,
 		"/v1/connections?state=open,ended&fields=id,name,state,end_code&sort=id");
 	show(&answers, 400, "/v1/connections?state=open,x&limit=0&nothing=1");
-	(void)rest_call(*state, 204, "DELETE", "/v1/connections/c", NULL);
+	(void)rest_call(rest, 204, "DELETE", "/v1/connections/c", NULL);
 	show(&answers, 404, "/v1/connections/c");
 	judge(&answers);
 }
 
-static void test_api_answers__connections_by_hand(void **state)
+REST_TEST(test_api_answers__connections_by_hand)
 {
 	struct answers answers;
 
-	begin(&answers, *state, "connections by hand");
+	begin(&answers, rest, "connections by hand");
 	(void)make(&answers, "/v1/connections",
 		"{'name':'m','bringup':'manual','device':'fake0','psn':7,'qp_type':'uc'}");
-	(void)rest_call(*state, 200, "POST", "/v1/connections/m/remote",
+	(void)rest_call(rest, 200, "POST", "/v1/connections/m/remote",
 		"{'qpn':5,'psn':9,'gid':'::ffff:10.0.0.2','port_mtu_bytes':1024,'lid':3,'sl':2,"
 		"'hop_limit':8,'traffic_class':4,'flow_label':6}");
 	show(&answers, 200, "/v1/connections/m");
 	judge(&answers);
 }
 
-static void test_api_answers__connections_made_together(void **state)
+REST_TEST(test_api_answers__connections_made_together)
 {
 	struct answers answers;
 	char body[128];
 
-	begin(&answers, *state, "connections made together");
+	begin(&answers, rest, "connections made together");
 	(void)rest_call(
-		*state, 201, "POST", "/v1/listeners", "{'name':'l','addr':'10.0.0.1','port':7000}");
+		rest, 201, "POST", "/v1/listeners", "{'name':'l','addr':'10.0.0.1','port':7000}");
 	(void)snprintf(body, sizeof(body), "%s",
 		"{'count':2,'connections':[{'name':'w','dst_addr':'10.0.0.1','dst_port':7000}]}");
 	(void)make(&answers, "/v1/connection_batches", body);
 	show(&answers, 200, "/v1/connection_batches/1");
 	put(&answers, "POST", "/v1/objects/-/cancel",
-		rest_call(*state, 200, "POST",
+		rest_call(rest, 200, "POST",
 			"/v1/objects/-/cancel?kind=connection&all=true&dry_run=true", NULL));
 	judge(&answers);
 }
 
-static void test_api_answers__memory(void **state)
+REST_TEST(test_api_answers__memory)
 {
 	struct answers answers;
 
-	begin(&answers, *state, "memory");
+	begin(&answers, rest, "memory");
 	(void)make(&answers, "/v1/pds", "{'name':'p','device':'fake0','labels':{'a':'b'}}");
 	(void)make(&answers, "/v1/cqs",
 		"{'name':'q','device':'fake0','cqe':100,'moderation':{'count':3,'period_us':4}}");
@@ -271,16 +271,16 @@ static void test_api_answers__memory(void **state)
 	show(&answers, 200, "/v1/buffers/b/checksum?offset_bytes=4&length_bytes=100");
 	show(&answers, 200, "/v1/buffers/b/checksum?algorithm=sha256");
 	put(&answers, "PUT", "/v1/buffers/b/data",
-		rest_call(*state, 200, "PUT", "/v1/buffers/b/data?offset_bytes=8188", "abcd"));
+		rest_call(rest, 200, "PUT", "/v1/buffers/b/data?offset_bytes=8188", "abcd"));
 	put(&answers, "PUT", "/v1/buffers/b/data",
-		rest_call(*state, 416, "PUT", "/v1/buffers/b/data?offset_bytes=8189", "abcd"));
+		rest_call(rest, 416, "PUT", "/v1/buffers/b/data?offset_bytes=8189", "abcd"));
 	show(&answers, 416, "/v1/buffers/b/data?offset_bytes=8193");
 	show(&answers, 416, "/v1/buffers/b/checksum?offset_bytes=8192&length_bytes=1");
 	fake_fail_next("ibv_reg_mr", EINVAL);
-	((struct rest *)*state)->headers = "Prefer: respond-async\r\n";
-	(void)rest_call(*state, 202, "POST", "/v1/buffers", "{'name':'f','size_bytes':64}");
+	rest->headers = "Prefer: respond-async\r\n";
+	(void)rest_call(rest, 202, "POST", "/v1/buffers", "{'name':'f','size_bytes':64}");
 	show(&answers, 200, "/v1/buffers/f?until=failed&wait_ms=60000");
-	put(&answers, "DELETE", "/v1/pds/p", rest_call(*state, 409, "DELETE", "/v1/pds/p", NULL));
+	put(&answers, "DELETE", "/v1/pds/p", rest_call(rest, 409, "DELETE", "/v1/pds/p", NULL));
 	show(&answers, 200, "/v1/events?limit=3");
 	judge(&answers);
 }
@@ -300,12 +300,12 @@ static void pair_with_buffers(struct answers *answers, char *ret_to, size_t size
 		rest_text(there, "rkey"));
 }
 
-static void test_api_answers__transfers(void **state)
+REST_TEST(test_api_answers__transfers)
 {
 	struct answers answers;
 	char to[128], body[400];
 
-	begin(&answers, *state, "transfers");
+	begin(&answers, rest, "transfers");
 	pair_with_buffers(&answers, to, sizeof(to));
 	(void)snprintf(body, sizeof(body),
 		"{'op':'write_imm','connection':'c','buffer':'here','offset_bytes':4,"
@@ -325,21 +325,21 @@ static void test_api_answers__transfers(void **state)
 		"]}",
 		to);
 	(void)make(&answers, "/v1/transfer_batches", body);
-	(void)rest_call(*state, 424, "POST", "/v1/transfers",
+	(void)rest_call(rest, 424, "POST", "/v1/transfers",
 		"{'op':'read','connection':'c','buffer':'here','length_bytes':8,'remote':{'addr':"
 		"'0x1000','rkey':'0x99'}}");
-	put(&answers, "POST", "/v1/transfers", ((struct rest *)*state)->document);
+	put(&answers, "POST", "/v1/transfers", rest->document);
 	show(&answers, 200, "/v1/transfers/6");
 	show(&answers, 200, "/v1/transfers?state=done&fields=id,op,bytes_done&sort=-id&limit=2");
 	judge(&answers);
 }
 
-static void test_api_answers__windows_probes_and_benchmarks(void **state)
+REST_TEST(test_api_answers__windows_probes_and_benchmarks)
 {
 	struct answers answers;
 	char to[128], body[400];
 
-	begin(&answers, *state, "windows, probes and benchmarks");
+	begin(&answers, rest, "windows, probes and benchmarks");
 	pair_with_buffers(&answers, to, sizeof(to));
 	(void)make(&answers, "/v1/windows",
 		"{'name':'w','buffer':'there','connection':'c','type':2,'buffer_offset_bytes':64,"
@@ -355,11 +355,11 @@ static void test_api_answers__windows_probes_and_benchmarks(void **state)
 	judge(&answers);
 }
 
-static void test_api_answers__datagrams(void **state)
+REST_TEST(test_api_answers__datagrams)
 {
 	struct answers answers;
 
-	begin(&answers, *state, "datagrams");
+	begin(&answers, rest, "datagrams");
 	(void)make(&answers, "/v1/ud_endpoints",
 		"{'name':'there','addr':'10.0.0.1','port':7174,'qkey':'0x1234567'}");
 	(void)make(&answers, "/v1/ud_endpoints", "{'name':'here','labels':{'a':'b'}}");
@@ -417,14 +417,14 @@ static void put_metrics(struct answers *answers, const char *path, bool each)
 	(void)fprintf(answers->out, " %u samples\n", count);
 }
 
-static void test_api_answers__metrics(void **state)
+REST_TEST(test_api_answers__metrics)
 {
 	struct answers answers;
 	char to[128];
 
-	begin(&answers, *state, "metrics");
+	begin(&answers, rest, "metrics");
 	pair_with_buffers(&answers, to, sizeof(to));
-	(void)rest_call(*state, 201, "POST", "/v1/transfers",
+	(void)rest_call(rest, 201, "POST", "/v1/transfers",
 		"{'op':'write','connection':'c','buffer':'here','length_bytes':10,%s}", to);
 	put_metrics(&answers, "/metrics", false);
 	put_metrics(&answers, "/metrics?connections=1", false);
@@ -488,7 +488,7 @@ static void refuse_all(struct answers *answers, const struct refused *rows, size
 #define LONG_256 LONG_64 LONG_64 LONG_64 LONG_64
 
 /* The bounds stand in the text. */
-static void test_api_answers__bounds_of_members(void **state)
+REST_TEST(test_api_answers__bounds_of_members)
 {
 	static const struct refused rows[] = {
 		{"/v1/pds", "{'name':'" LONG_64 "','device':'" LONG_64 "'}"},
@@ -585,16 +585,16 @@ static void test_api_answers__bounds_of_members(void **state)
 	};
 	struct answers answers;
 
-	begin(&answers, *state, "bounds of members");
-	(void)rest_pair(*state, "", "");
-	(void)rest_call(*state, 201, "POST", "/v1/connections",
+	begin(&answers, rest, "bounds of members");
+	(void)rest_pair(rest, "", "");
+	(void)rest_call(rest, 201, "POST", "/v1/connections",
 		"{'name':'m','bringup':'manual','device':'fake0'}");
-	(void)rest_call(*state, 201, "POST", "/v1/ud_endpoints", "{'name':'here'}");
+	(void)rest_call(rest, 201, "POST", "/v1/ud_endpoints", "{'name':'here'}");
 	refuse_all(&answers, rows, VBD_ARRAY_LEN(rows));
 	judge(&answers);
 }
 
-static void test_api_answers__members_that_do_not_go_together(void **state)
+REST_TEST(test_api_answers__members_that_do_not_go_together)
 {
 	static const struct refused rows[] = {
 		{"/v1/connections", "{'dst_addr':'a','dst_port':1,'bringup':'manual'}"},
@@ -775,18 +775,18 @@ static void test_api_answers__members_that_do_not_go_together(void **state)
 	};
 	struct answers answers;
 
-	begin(&answers, *state, "members that do not go together");
-	(void)rest_pair(*state, "", "");
-	(void)rest_call(*state, 201, "POST", "/v1/connections",
+	begin(&answers, rest, "members that do not go together");
+	(void)rest_pair(rest, "", "");
+	(void)rest_call(rest, 201, "POST", "/v1/connections",
 		"{'name':'m','bringup':'manual','device':'fake0'}");
-	(void)rest_call(*state, 201, "POST", "/v1/ud_endpoints", "{'name':'here'}");
-	(void)rest_call(*state, 201, "POST", "/v1/buffers", "{'name':'here','size_bytes':4096}");
-	(void)rest_call(*state, 201, "POST", "/v1/srqs", "{'name':'s','device':'fake0'}");
+	(void)rest_call(rest, 201, "POST", "/v1/ud_endpoints", "{'name':'here'}");
+	(void)rest_call(rest, 201, "POST", "/v1/buffers", "{'name':'here','size_bytes':4096}");
+	(void)rest_call(rest, 201, "POST", "/v1/srqs", "{'name':'s','device':'fake0'}");
 	refuse_all(&answers, rows, VBD_ARRAY_LEN(rows));
 	judge(&answers);
 }
 
-static void test_api_answers__parameters(void **state)
+REST_TEST(test_api_answers__parameters)
 {
 	static const char *const paths[] = {
 		"/v1/connections?limit=0",
@@ -891,10 +891,10 @@ static void test_api_answers__parameters(void **state)
 	};
 	struct answers answers;
 
-	begin(&answers, *state, "parameters");
-	(void)rest_pair(*state, "", "");
-	(void)rest_call(*state, 201, "POST", "/v1/buffers", "{'name':'b','size_bytes':64}");
-	(void)rest_call(*state, 201, "POST", "/v1/srqs", "{'name':'s','device':'fake0'}");
+	begin(&answers, rest, "parameters");
+	(void)rest_pair(rest, "", "");
+	(void)rest_call(rest, 201, "POST", "/v1/buffers", "{'name':'b','size_bytes':64}");
+	(void)rest_call(rest, 201, "POST", "/v1/srqs", "{'name':'s','device':'fake0'}");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(paths); i++)
 		refuse(&answers, "GET", paths[i], NULL);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(deleted); i++)
@@ -906,26 +906,8 @@ static void test_api_answers__parameters(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_api_answers__##name, rest_setup, rest_teardown)
-		TEST(the_daemon),
-		TEST(connections),
-		TEST(connections_by_hand),
-		TEST(connections_made_together),
-		TEST(memory),
-		TEST(transfers),
-		TEST(windows_probes_and_benchmarks),
-		TEST(datagrams),
-		TEST(metrics),
-		TEST(bounds_of_members),
-		TEST(members_that_do_not_go_together),
-		TEST(parameters),
-#undef TEST
-	};
-
 	writes = argc > 1 && strcmp(argv[1], "--write") == 0;
 	if (writes)
 		(void)remove(GOLDEN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(argc, argv, NULL, NULL);
 }

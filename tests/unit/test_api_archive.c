@@ -62,12 +62,11 @@ static void put_member(
 	vbd_put_json(out, name, json_object_get(archived->body, name));
 }
 
-static void test_archive__only_an_object_can_be_read(void **state)
+TEST(test_archive__only_an_object_can_be_read)
 {
 	static const char *const bodies[] = {"", "[]", "1", "{", "{'a':1}x"};
 	struct vbd_archived archived;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bodies); i++) {
 		struct vbd_record *record = record_with(bodies[i]);
 
@@ -76,7 +75,7 @@ static void test_archive__only_an_object_can_be_read(void **state)
 	}
 }
 
-static void test_archive__each_type_of_value_comes_back(void **state)
+TEST(test_archive__each_type_of_value_comes_back)
 {
 	struct vbd_archived archived =
 		opened("{'state':'done','text':'a\\u00e9\\n','none':null,'yes':true,'no':false,"
@@ -84,7 +83,6 @@ static void test_archive__each_type_of_value_comes_back(void **state)
 		       "'most':9223372036854775807,'desired':{'a':1},'explanation':{'why':'x'}}");
 	struct vbd_encoder out = vbd_encode_begin();
 
-	(void)state;
 	vbd_put_json_members(&out, archived.body);
 	expect(&out, "{'state':'done','text':'a\\u00e9\\n','none':null,'yes':true,'no':false,"
 		     "'list':[1,[],{'deep':[-2]}],'least':-9223372036854775808,"
@@ -100,7 +98,7 @@ static void test_archive__each_type_of_value_comes_back(void **state)
 }
 
 /* Its run did not end it. */
-static void test_archive__one_that_was_left_open_is_shown_as_dead(void **state)
+TEST(test_archive__one_that_was_left_open_is_shown_as_dead)
 {
 	struct vbd_record *record =
 		record_with("{'state':'running','end_code':null,'error':null,'ended_at':null,"
@@ -109,7 +107,6 @@ static void test_archive__one_that_was_left_open_is_shown_as_dead(void **state)
 	struct vbd_encoder out = vbd_encode_begin();
 	json_t *document, *expected;
 
-	(void)state;
 	record->state = "failed";
 	record->end_code = "daemon_died";
 	record->ended_wall_ns = UINT64_C(1700000000) * 1000000000;
@@ -133,7 +130,7 @@ static void test_archive__one_that_was_left_open_is_shown_as_dead(void **state)
 	closed(&archived);
 }
 
-static void test_archive__times_are_read_to_the_nanosecond(void **state)
+TEST(test_archive__times_are_read_to_the_nanosecond)
 {
 	static const struct {
 		const char *body;
@@ -151,7 +148,6 @@ static void test_archive__times_are_read_to_the_nanosecond(void **state)
 		{"{}", 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct vbd_archived archived = opened(rows[i].body);
 
@@ -160,12 +156,11 @@ static void test_archive__times_are_read_to_the_nanosecond(void **state)
 	}
 }
 
-static void test_archive__a_number_is_an_integer_or_an_id(void **state)
+TEST(test_archive__a_number_is_an_integer_or_an_id)
 {
 	struct vbd_archived archived =
 		opened("{'bytes':12,'buffer':{'id':9,'name':''},'none':null,'text':'x'}");
 
-	(void)state;
 	assert_int_equal(vbd_archived_number(&archived, "bytes"), 12);
 	assert_int_equal(vbd_archived_number(&archived, "buffer"), 9);
 	assert_int_equal(vbd_archived_number(&archived, "none"), 0);
@@ -176,13 +171,12 @@ static void test_archive__a_number_is_an_integer_or_an_id(void **state)
 	closed(&archived);
 }
 
-static void test_archive__a_reference_is_found_at_any_depth(void **state)
+TEST(test_archive__a_reference_is_found_at_any_depth)
 {
 	struct vbd_archived archived =
 		opened("{'connection':{'id':3},'sges':[{'buffer':{'id':5}},{'buffer':{'id':6}}],"
 		       "'buffer':null,'batch':4,'peer':{'id':'7'}}");
 
-	(void)state;
 	assert_true(vbd_archived_refers(&archived, "connection", 3));
 	assert_false(vbd_archived_refers(&archived, "connection", 5));
 	assert_true(vbd_archived_refers(&archived, "buffer", 5));
@@ -193,18 +187,4 @@ static void test_archive__a_reference_is_found_at_any_depth(void **state)
 	assert_false(vbd_archived_refers(&archived, "batch", 4));
 	assert_false(vbd_archived_refers(&archived, "id", 3));
 	closed(&archived);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_archive__only_an_object_can_be_read),
-		cmocka_unit_test(test_archive__each_type_of_value_comes_back),
-		cmocka_unit_test(test_archive__one_that_was_left_open_is_shown_as_dead),
-		cmocka_unit_test(test_archive__times_are_read_to_the_nanosecond),
-		cmocka_unit_test(test_archive__a_number_is_an_integer_or_an_id),
-		cmocka_unit_test(test_archive__a_reference_is_found_at_any_depth),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,6 +100,8 @@ static int teardown(void **state)
 	return svc_teardown(&svc);
 }
 
+#define AUDIT_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static unsigned int perform(struct fixture *f, const char *caller, const char *method,
 	const char *target, const char *body)
 {
@@ -163,12 +165,11 @@ static size_t count_events(const struct fixture *f)
 
 /* --- tests ----------------------------------------------------------------------------------- */
 
-static void test_audit__a_file_that_can_not_be_opened_says_why(void **state)
+AUDIT_TEST(test_audit__a_file_that_can_not_be_opened_says_why)
 {
 	struct vbd_audit *audit = NULL;
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_not_equal(vbd_audit_create("/nonexistent/audit", &audit, &err), VBD_OK);
 	assert_null(audit);
 	assert_string_equal(err.pointer, "audit_file");
@@ -177,9 +178,8 @@ static void test_audit__a_file_that_can_not_be_opened_says_why(void **state)
 	assert_null(audit);
 }
 
-static void test_audit__a_success_has_the_object_that_was_made(void **state)
+AUDIT_TEST(test_audit__a_success_has_the_object_that_was_made)
 {
-	struct fixture *f = *state;
 	const struct vbd_eventlog *eventlog = f->svc->daemon->eventlog;
 	const struct vbd_event *event;
 
@@ -202,10 +202,8 @@ static void test_audit__a_success_has_the_object_that_was_made(void **state)
 		"\"id\":2,\"name\":null},\"status\":204,\"code\":null}");
 }
 
-static void test_audit__a_refusal_by_role_is_recorded_whatever_the_method(void **state)
+AUDIT_TEST(test_audit__a_refusal_by_role_is_recorded_whatever_the_method)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(perform(f, "reader", "DELETE", "/v1/buffers/x", NULL), 403);
 	assert_int_equal(perform(f, "reader", "GET", "/v1/buffers/7/data", NULL), 403);
 	assert_int_equal(perform(f, "nobody", "DELETE", "/v1/buffers/7", NULL), 401);
@@ -222,10 +220,8 @@ static void test_audit__a_refusal_by_role_is_recorded_whatever_the_method(void *
 		"\"name\":null},\"status\":403,\"code\":\"forbidden\"}");
 }
 
-static void test_audit__a_failure_has_its_code_and_the_object_of_another(void **state)
+AUDIT_TEST(test_audit__a_failure_has_its_code_and_the_object_of_another)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(
 		perform(f, "bob", "POST", "/v1/pds", "{\"device\": \"fake0\", \"name\": \"bobs\"}"),
 		201);
@@ -250,10 +246,8 @@ static void test_audit__a_failure_has_its_code_and_the_object_of_another(void **
 		"\"bobs\"},\"status\":204,\"code\":null}");
 }
 
-static void test_audit__data_transfers_are_in_the_file_only(void **state)
+AUDIT_TEST(test_audit__data_transfers_are_in_the_file_only)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(perform(f, "alice", "DELETE", "/v1/transfers/7", NULL), 404);
 	assert_int_equal(count_events(f), 0);
 	HOLDS(f, ALICE
@@ -261,19 +255,15 @@ static void test_audit__data_transfers_are_in_the_file_only(void **state)
 		"\"transfer\",\"id\":7,\"name\":null},\"status\":404,\"code\":\"not_found\"}");
 }
 
-static void test_audit__the_fd_of_a_buffer_is_handed_out_with_a_record(void **state)
+AUDIT_TEST(test_audit__the_fd_of_a_buffer_is_handed_out_with_a_record)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(perform(f, "alice", "GET", "/v1/buffers/7/fd", NULL), 404);
 	HOLDS(f, ALICE "\"method\":\"GET\",\"path\":\"/v1/buffers/{ref}/fd\",\"object\":{\"kind\":"
 		       "\"buffer\",\"id\":7,\"name\":null},\"status\":404,\"code\":\"not_found\"}");
 }
 
-static void test_audit__failures_are_rationed_in_the_event_log(void **state)
+AUDIT_TEST(test_audit__failures_are_rationed_in_the_event_log)
 {
-	struct fixture *f = *state;
-
 	for (int i = 0; i < 50; i++)
 		assert_int_equal(perform(f, "alice", "DELETE", "/v1/pds/77", NULL), 404);
 	assert_int_equal(count_events(f), 20);
@@ -281,10 +271,8 @@ static void test_audit__failures_are_rationed_in_the_event_log(void **state)
 }
 
 /* The client has left, or there was no memory. */
-static void test_audit__a_request_without_an_answer_is_a_failure(void **state)
+AUDIT_TEST(test_audit__a_request_without_an_answer_is_a_failure)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(perform(f, "alice", "POST", "/v1/pds", "{\"name\":\"a\"}"), 201);
 	assert_int_equal(count_events(f), 1);
 	f->req.reply.status = 0;
@@ -293,19 +281,16 @@ static void test_audit__a_request_without_an_answer_is_a_failure(void **state)
 	assert_int_equal(count_events(f), 1 + 20);
 }
 
-static void test_audit__texts_of_clients_stay_texts(void **state)
+AUDIT_TEST(test_audit__texts_of_clients_stay_texts)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(perform(f, "alice", "DELETE", "/v1/pds/%22%7d%c3%a9", NULL), 404);
 	HOLDS(f, ALICE
 		"\"method\":\"DELETE\",\"path\":\"/v1/pds/{ref}\",\"object\":{\"kind\":\"pd\","
 		"\"id\":null,\"name\":\"\\\"}é\"},\"status\":404,\"code\":\"not_found\"}");
 }
 
-static void test_audit__a_stranger_who_is_refused_has_a_line(void **state)
+AUDIT_TEST(test_audit__a_stranger_who_is_refused_has_a_line)
 {
-	struct fixture *f = *state;
 	struct vbd_error err = {0};
 
 	(void)vbd_error_set(&err, VBD_E_UNAUTHORIZED, "no");
@@ -316,24 +301,4 @@ static void test_audit__a_stranger_who_is_refused_has_a_line(void **state)
 		"\"path\":"
 		"null,\"object\":null,\"status\":401,\"code\":\"unauthorized\"}",
 		"{\"more_refused\":9}");
-}
-
-#define AUDIT_TEST(name) cmocka_unit_test_setup_teardown(test_audit__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		AUDIT_TEST(a_file_that_can_not_be_opened_says_why),
-		AUDIT_TEST(a_success_has_the_object_that_was_made),
-		AUDIT_TEST(a_refusal_by_role_is_recorded_whatever_the_method),
-		AUDIT_TEST(a_failure_has_its_code_and_the_object_of_another),
-		AUDIT_TEST(data_transfers_are_in_the_file_only),
-		AUDIT_TEST(the_fd_of_a_buffer_is_handed_out_with_a_record),
-		AUDIT_TEST(failures_are_rationed_in_the_event_log),
-		AUDIT_TEST(a_request_without_an_answer_is_a_failure),
-		AUDIT_TEST(texts_of_clients_stay_texts),
-		AUDIT_TEST(a_stranger_who_is_refused_has_a_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

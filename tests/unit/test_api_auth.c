@@ -46,11 +46,10 @@ static void role_is(const struct vbd_auth_rules *rules, const struct vbd_auth_pe
 	vbd_caller_unref(caller);
 }
 
-static void test_auth__what_tells_who_a_client_is_is_known(void **state)
+TEST(test_auth__what_tells_who_a_client_is_is_known)
 {
 	struct vbd_auth_peer user = {.unix_socket = true, .uid = 0};
 
-	(void)state;
 	role_is(&open_rules, &local, NULL, VBD_ROLE_CONTROL);
 	assert_string_equal(vbd_auth_means_name(g_means), "loopback");
 	role_is(&token_rules, &user, NULL, VBD_ROLE_CONTROL);
@@ -59,29 +58,26 @@ static void test_auth__what_tells_who_a_client_is_is_known(void **state)
 	assert_string_equal(vbd_auth_means_name(g_means), "token");
 }
 
-static void test_auth__without_tokens_the_loopback_is_in_control(void **state)
+TEST(test_auth__without_tokens_the_loopback_is_in_control)
 {
-	(void)state;
 	role_is(&open_rules, &local, NULL, VBD_ROLE_CONTROL);
 	role_is(&open_rules, &local, "Bearer whatever", VBD_ROLE_CONTROL);
 	role_is(&open_rules, &remote, NULL, VBD_ROLE_NONE);
 }
 
-static void test_auth__with_tokens_everybody_shows_one(void **state)
+TEST(test_auth__with_tokens_everybody_shows_one)
 {
-	(void)state;
 	role_is(&token_rules, &local, NULL, VBD_ROLE_NONE);
 	role_is(&token_rules, &local, "Bearer control-control-control", VBD_ROLE_CONTROL);
 	role_is(&token_rules, &remote, "bearer  read-read-read-read", VBD_ROLE_READ);
 }
 
-static void test_auth__wrong_credentials_are_unauthorized(void **state)
+TEST(test_auth__wrong_credentials_are_unauthorized)
 {
 	static const char *const wrong[] = {"", "Bearer", "Bearer ", "Basic eDp5", "Bearer control",
 		"Bearer control-control-controlx", "Bearer control-control-control ",
 		"Bearer read-read-read-rea", "control-control-control"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(wrong); i++) {
 		struct vbd_identity identity = {0};
 
@@ -92,11 +88,10 @@ static void test_auth__wrong_credentials_are_unauthorized(void **state)
 	}
 }
 
-static void test_auth__the_unix_socket_knows_its_callers(void **state)
+TEST(test_auth__the_unix_socket_knows_its_callers)
 {
 	struct vbd_auth_peer peer = {.unix_socket = true, .uid = 0};
 
-	(void)state;
 	role_is(&token_rules, &peer, NULL, VBD_ROLE_CONTROL);
 	peer.uid = geteuid();
 	role_is(&open_rules, &peer, NULL, VBD_ROLE_CONTROL);
@@ -108,7 +103,7 @@ static void test_auth__the_unix_socket_knows_its_callers(void **state)
 	role_is(&open_rules, &peer, NULL, VBD_ROLE_READ);
 }
 
-static void test_auth__the_host_must_be_this_server(void **state)
+TEST(test_auth__the_host_must_be_this_server)
 {
 	static const char *const names[] = {"rdma1.example.net"};
 	const struct vbd_auth_rules rules = {.allowed_hosts = names, .n_allowed_hosts = 1};
@@ -121,7 +116,6 @@ static void test_auth__the_host_must_be_this_server(void **state)
 		"127.0.0.1:x", "::1", "[]", "localhost, evil.test", "a b", "a@b", "a/b",
 		"http://localhost", "[127.0.0.1]", "a\"b"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++)
 		assert_int_equal(vbd_auth_host(&rules, &remote, good[i], NULL), VBD_OK);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
@@ -135,23 +129,21 @@ static void test_auth__the_host_must_be_this_server(void **state)
 	assert_int_equal(vbd_auth_host(&rules, &remote, NULL, NULL), VBD_OK);
 }
 
-static void test_auth__any_host_will_do_on_a_unix_socket(void **state)
+TEST(test_auth__any_host_will_do_on_a_unix_socket)
 {
 	const struct vbd_auth_peer peer = {.unix_socket = true};
 
-	(void)state;
 	assert_int_equal(vbd_auth_host(&open_rules, &peer, "x", NULL), VBD_OK);
 	assert_int_equal(vbd_auth_host(&open_rules, &peer, "", NULL), VBD_OK);
 	assert_int_equal(vbd_auth_host(&open_rules, &peer, "a b", NULL), VBD_E_MALFORMED_REQUEST);
 }
 
-static void test_auth__a_foreign_origin_is_refused(void **state)
+TEST(test_auth__a_foreign_origin_is_refused)
 {
 	static const char *const bad[] = {"null", "", "http://evil.test", "http://127.0.0.1",
 		"http://127.0.0.1:7481", "ftp://127.0.0.1:7480", "127.0.0.1:7480",
 		"http://127.0.0.1:7480/", "http://127.0.0.1:7480@evil.test"};
 
-	(void)state;
 	assert_int_equal(vbd_auth_origin(&open_rules, false, NULL, "x", NULL), VBD_OK);
 	assert_int_equal(vbd_auth_origin(&open_rules, false, "http://127.0.0.1:7480",
 				 "127.0.0.1:7480", NULL),
@@ -171,14 +163,13 @@ static void test_auth__a_foreign_origin_is_refused(void **state)
 		vbd_auth_origin(&open_rules, true, "http://x", "x", NULL), VBD_E_BAD_ORIGIN);
 }
 
-static void test_auth__a_page_of_an_allowed_host_may_come_by_a_proxy(void **state)
+TEST(test_auth__a_page_of_an_allowed_host_may_come_by_a_proxy)
 {
 	static const char *const names[] = {"rdma1.example.net"};
 	const struct vbd_auth_rules rules = {.allowed_hosts = names, .n_allowed_hosts = 1};
 	static const char *const bad[] = {"https://rdma1.example.net:8443",
 		"https://rdma1.example.net.evil.test", "rdma1.example.net", "https://"};
 
-	(void)state;
 	assert_int_equal(
 		vbd_auth_origin(&rules, false, "https://RDMA1.example.net", "127.0.0.1:7480", NULL),
 		VBD_OK);
@@ -189,11 +180,10 @@ static void test_auth__a_page_of_an_allowed_host_may_come_by_a_proxy(void **stat
 	}
 }
 
-static void test_auth__the_scheme_is_that_of_the_connection(void **state)
+TEST(test_auth__the_scheme_is_that_of_the_connection)
 {
 	struct vbd_auth_peer peer = {0};
 
-	(void)state;
 	assert_int_equal(vbd_auth_scheme(&peer, "http", NULL), VBD_OK);
 	assert_int_equal(vbd_auth_scheme(&peer, "https", NULL), VBD_E_BAD_HOST);
 	peer.tls = true;
@@ -201,20 +191,7 @@ static void test_auth__the_scheme_is_that_of_the_connection(void **state)
 	assert_int_equal(vbd_auth_scheme(&peer, "http", NULL), VBD_E_BAD_HOST);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_auth__without_tokens_the_loopback_is_in_control),
-		cmocka_unit_test(test_auth__with_tokens_everybody_shows_one),
-		cmocka_unit_test(test_auth__what_tells_who_a_client_is_is_known),
-		cmocka_unit_test(test_auth__wrong_credentials_are_unauthorized),
-		cmocka_unit_test(test_auth__the_unix_socket_knows_its_callers),
-		cmocka_unit_test(test_auth__the_host_must_be_this_server),
-		cmocka_unit_test(test_auth__any_host_will_do_on_a_unix_socket),
-		cmocka_unit_test(test_auth__a_foreign_origin_is_refused),
-		cmocka_unit_test(test_auth__a_page_of_an_allowed_host_may_come_by_a_proxy),
-		cmocka_unit_test(test_auth__the_scheme_is_that_of_the_connection),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return unit_run(argc, argv, set_up, tear_down);
 }

@@ -201,9 +201,8 @@ static unsigned int check_member(struct rest *rest, const struct body *body, con
 	return count;
 }
 
-static void test_api_bounds__are_those_of_the_contract(void **state)
+REST_TEST(test_api_bounds__are_those_of_the_contract)
 {
-	struct rest *rest = *state;
 	struct openapi_enum members;
 
 	(void)rest_pair(rest, "", "");
@@ -220,14 +219,4 @@ static void test_api_bounds__are_those_of_the_contract(void **state)
 		if (!bounds)
 			fail_msg("%s has no bounds", bodies[i].schema);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_api_bounds__are_those_of_the_contract, rest_setup, rest_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

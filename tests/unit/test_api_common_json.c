@@ -41,7 +41,7 @@ static bool is_null(json_t *document)
 	return null;
 }
 
-static void test_ref__has_the_id_and_the_name(void **state)
+TEST(test_ref__has_the_id_and_the_name)
 {
 	struct vbd_registry registry;
 	struct vbd_object named = {0};
@@ -50,7 +50,6 @@ static void test_ref__has_the_id_and_the_name(void **state)
 	json_t *document;
 	const json_t *ref;
 
-	(void)state;
 	vbd_registry_init(&registry, "connection", "connections", "connections");
 	registry.limit = 4;
 	assert_int_equal(vbd_registry_add(&registry, &named, "to-b", &err), VBD_OK);
@@ -79,22 +78,20 @@ static void test_ref__has_the_id_and_the_name(void **state)
 	vbd_registry_fini(&registry);
 }
 
-static void test_error__no_error_is_null(void **state)
+TEST(test_error__no_error_is_null)
 {
 	const struct vbd_error none = {0};
 
-	(void)state;
 	assert_true(is_null(error_of(&none, NULL)));
 }
 
-static void test_error__a_failed_call_is_the_first_error(void **state)
+TEST(test_error__a_failed_call_is_the_first_error)
 {
 	struct vbd_error err = {0};
 	json_t *document;
 	const json_t *error;
 	const json_t *first;
 
-	(void)state;
 	(void)vbd_error_errno(&err, VBD_OK, "ibv_reg_mr", ENOMEM, "can't register");
 	document = error_of(&err, NULL);
 	error = json_object_get(document, "x");
@@ -112,13 +109,12 @@ static void test_error__a_failed_call_is_the_first_error(void **state)
 	json_decref(document);
 }
 
-static void test_error__one_without_a_source_has_no_first_error(void **state)
+TEST(test_error__one_without_a_source_has_no_first_error)
 {
 	struct vbd_error err = {0};
 	json_t *document;
 	const json_t *error;
 
-	(void)state;
 	(void)vbd_error_set(&err, VBD_E_CANCELLED, "it was cancelled");
 	document = error_of(&err, NULL);
 	error = json_object_get(document, "x");
@@ -126,14 +122,13 @@ static void test_error__one_without_a_source_has_no_first_error(void **state)
 	json_decref(document);
 }
 
-static void test_error__every_member_of_the_first_error_stands(void **state)
+TEST(test_error__every_member_of_the_first_error_stands)
 {
 	struct vbd_first_error first = {.at_ns = vbd_clock_mono_ns(), .op = -1};
 	json_t *document;
 	const json_t *error;
 	const json_t *encoded;
 
-	(void)state;
 	(void)vbd_error_set(&first.error, VBD_E_REJECTED, "rejected");
 	first.error.source = VBD_SOURCE_CM_EVENT;
 	first.error.raw = 8;
@@ -149,17 +144,4 @@ static void test_error__every_member_of_the_first_error_stands(void **state)
 	assert_true(json_is_null(json_object_get(encoded, "vendor_err")));
 	assert_true(json_is_null(json_object_get(encoded, "transfer")));
 	json_decref(document);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ref__has_the_id_and_the_name),
-		cmocka_unit_test(test_error__no_error_is_null),
-		cmocka_unit_test(test_error__a_failed_call_is_the_first_error),
-		cmocka_unit_test(test_error__one_without_a_source_has_no_first_error),
-		cmocka_unit_test(test_error__every_member_of_the_first_error_stands),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,10 +140,10 @@ static int teardown(void **state)
 	return svc_teardown(state);
 }
 
-static void test_api_connection_batches__many_alike_are_made_after_several_turns(void **state)
-{
-	struct svc *svc = *state;
+#define CONNECTION_BATCHES_TEST(name) TEST_WITH(name, struct svc *svc, svc_setup, teardown)
 
+CONNECTION_BATCHES_TEST(test_api_connection_batches__many_alike_are_made_after_several_turns)
+{
 	post_count(svc, 1000);
 	assert_true(await(svc) > 1000 / PER_PART);
 	assert_int_equal(test.req.reply.status, 202);
@@ -154,20 +154,16 @@ static void test_api_connection_batches__many_alike_are_made_after_several_turns
 	assert_null(svc->daemon->callers.current);
 }
 
-static void test_api_connection_batches__a_long_list_is_made_after_several_turns(void **state)
+CONNECTION_BATCHES_TEST(test_api_connection_batches__a_long_list_is_made_after_several_turns)
 {
-	struct svc *svc = *state;
-
 	post_list(svc, VBD_BATCH_MAX);
 	assert_true(await(svc) > VBD_BATCH_MAX / PER_PART);
 	assert_int_equal(test.req.reply.status, 202);
 	assert_int_equal(made(svc), VBD_BATCH_MAX);
 }
 
-static void test_api_connection_batches__a_client_that_leaves_before_makes_none(void **state)
+CONNECTION_BATCHES_TEST(test_api_connection_batches__a_client_that_leaves_before_makes_none)
 {
-	struct svc *svc = *state;
-
 	post_count(svc, 1000);
 	turn(svc);
 	test.on_gone(&test.req, test.park_arg);
@@ -175,9 +171,8 @@ static void test_api_connection_batches__a_client_that_leaves_before_makes_none(
 	assert_none_made(svc);
 }
 
-static void test_api_connection_batches__a_name_that_is_taken_meanwhile_refuses_all(void **state)
+CONNECTION_BATCHES_TEST(test_api_connection_batches__a_name_that_is_taken_meanwhile_refuses_all)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(svc_listen(svc, NULL));
 
 	post_count(svc, 1000);
@@ -197,9 +192,8 @@ static void on_stopped(void *arg)
 	*(bool *)arg = true;
 }
 
-static void test_api_connection_batches__a_stop_meanwhile_makes_none(void **state)
+CONNECTION_BATCHES_TEST(test_api_connection_batches__a_stop_meanwhile_makes_none)
 {
-	struct svc *svc = *state;
 	bool stopped = false;
 
 	post_count(svc, 1000);
@@ -211,9 +205,8 @@ static void test_api_connection_batches__a_stop_meanwhile_makes_none(void **stat
 	SVC_UNTIL(svc, stopped);
 }
 
-static void test_api_connection_batches__what_is_refused_is_refused_at_the_end(void **state)
+CONNECTION_BATCHES_TEST(test_api_connection_batches__what_is_refused_is_refused_at_the_end)
 {
-	struct svc *svc = *state;
 	static const int counts[] = {-1, 0, 1001};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(counts); i++) {
@@ -227,10 +220,8 @@ static void test_api_connection_batches__what_is_refused_is_refused_at_the_end(v
 	assert_none_made(svc);
 }
 
-static void test_api_connection_batches__without_memory_none_is_made(void **state)
+CONNECTION_BATCHES_TEST(test_api_connection_batches__without_memory_none_is_made)
 {
-	struct svc *svc = *state;
-
 	post_count(svc, 1000);
 	turn(svc);
 	fake_memory_fail_nth(10);
@@ -239,22 +230,4 @@ static void test_api_connection_batches__without_memory_none_is_made(void **stat
 	(void)await(svc);
 	assert_problem("no_memory");
 	assert_none_made(svc);
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_api_connection_batches__##name, svc_setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(many_alike_are_made_after_several_turns),
-		TEST(a_long_list_is_made_after_several_turns),
-		TEST(a_client_that_leaves_before_makes_none),
-		TEST(a_name_that_is_taken_meanwhile_refuses_all),
-		TEST(a_stop_meanwhile_makes_none),
-		TEST(what_is_refused_is_refused_at_the_end),
-		TEST(without_memory_none_is_made),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,9 +29,9 @@ static size_t size_of(const struct vbd_connection *connection, const char *side)
 	return size_bytes;
 }
 
-static void test_connection__one_with_defaults_is_small(void **state)
+SVC_TEST(test_connection__one_with_defaults_is_small)
 {
-	struct svc_pair pair = svc_pair(*state, svc_listen(*state, NULL));
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	vbd_conn_refresh_qp(pair.active->conn);
 	vbd_conn_refresh_qp(pair.passive->conn);
@@ -39,9 +39,9 @@ static void test_connection__one_with_defaults_is_small(void **state)
 	assert_in_range(size_of(pair.passive, "passive side"), 1, SIZE_MAX_BYTES);
 }
 
-static void test_connection__has_counters_of_posted_operations_only(void **state)
+SVC_TEST(test_connection__has_counters_of_posted_operations_only)
 {
-	struct svc_pair pair = svc_pair(*state, svc_listen(*state, NULL));
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_encoder out = vbd_encode_begin();
 	json_t *json;
 
@@ -125,9 +125,9 @@ static void set_attributes(struct vbd_qp_info *info)
 }
 
 /* IBTA: an ack_timeout of 1 is 4.096 us * 2, a min_rnr_timer of 4 is 40 us. */
-static void test_connection__tells_each_attribute_of_its_queue_pair(void **state)
+SVC_TEST(test_connection__tells_each_attribute_of_its_queue_pair)
 {
-	struct svc_pair pair = svc_pair(*state, svc_listen(*state, NULL));
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct shown *shown = copy_of(pair.active);
 
 	set_attributes(&shown->conn.qp.info);
@@ -141,9 +141,9 @@ static void test_connection__tells_each_attribute_of_its_queue_pair(void **state
 	free(shown);
 }
 
-static void test_connection__attributes_that_are_not_known_are_null(void **state)
+SVC_TEST(test_connection__attributes_that_are_not_known_are_null)
 {
-	struct svc_pair pair = svc_pair(*state, svc_listen(*state, NULL));
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct shown *shown = copy_of(pair.active);
 
 	shown->conn.qp.info = (struct vbd_qp_info){.state = IBV_QPS_INIT, .lqpn = 17};
@@ -157,9 +157,9 @@ static void test_connection__attributes_that_are_not_known_are_null(void **state
 	free(shown);
 }
 
-static void test_connection__attributes_that_its_transport_does_not_have_are_null(void **state)
+SVC_TEST(test_connection__attributes_that_its_transport_does_not_have_are_null)
 {
-	struct svc_pair pair = svc_pair(*state, svc_listen(*state, NULL));
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct shown *shown = copy_of(pair.active);
 	json_t *json;
 
@@ -183,9 +183,9 @@ static void test_connection__attributes_that_its_transport_does_not_have_are_nul
 	free(shown);
 }
 
-static void test_connection__without_a_queue_pair_has_no_attributes(void **state)
+SVC_TEST(test_connection__without_a_queue_pair_has_no_attributes)
 {
-	struct svc_pair pair = svc_pair(*state, svc_listen(*state, NULL));
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct shown *shown = copy_of(pair.active);
 
 	shown->conn.qp.info = (struct vbd_qp_info){0};
@@ -193,9 +193,9 @@ static void test_connection__without_a_queue_pair_has_no_attributes(void **state
 	free(shown);
 }
 
-static void test_connection__by_hand_tells_what_both_sides_need(void **state)
+SVC_TEST(test_connection__by_hand_tells_what_both_sides_need)
 {
-	struct svc_pair pair = svc_pair(*state, svc_listen(*state, NULL));
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct shown *shown = copy_of(pair.active);
 
 	set_attributes(&shown->conn.qp.info);
@@ -239,9 +239,9 @@ static void test_connection__by_hand_tells_what_both_sides_need(void **state)
 	free(shown);
 }
 
-static void test_connection__what_nobody_told_by_hand_is_null(void **state)
+SVC_TEST(test_connection__what_nobody_told_by_hand_is_null)
 {
-	struct svc_pair pair = svc_pair(*state, svc_listen(*state, NULL));
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct shown *shown = copy_of(pair.active);
 	json_t *json;
 
@@ -279,9 +279,9 @@ static struct sockaddr_storage address(const char *text, uint16_t port)
 	return address;
 }
 
-static void test_connection__tells_what_was_asked_for_and_where_it_is(void **state)
+SVC_TEST(test_connection__tells_what_was_asked_for_and_where_it_is)
 {
-	struct svc_pair pair = svc_pair(*state, svc_listen(*state, NULL));
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct shown *shown = copy_of(pair.active);
 	char host[] = "hostb";
 	json_t *json;
@@ -313,9 +313,9 @@ static void test_connection__tells_what_was_asked_for_and_where_it_is(void **sta
 	free(shown);
 }
 
-static void test_connection__what_was_not_asked_for_is_null(void **state)
+SVC_TEST(test_connection__what_was_not_asked_for_is_null)
 {
-	struct svc_pair pair = svc_pair(*state, svc_listen(*state, NULL));
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct shown *shown = copy_of(pair.passive);
 	json_t *json;
 
@@ -340,9 +340,9 @@ static void test_connection__what_was_not_asked_for_is_null(void **state)
 	free(shown);
 }
 
-static void test_connection__counts_each_operation(void **state)
+SVC_TEST(test_connection__counts_each_operation)
 {
-	struct svc_pair pair = svc_pair(*state, svc_listen(*state, NULL));
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct shown *shown = copy_of(pair.active);
 	struct vbd_op_counters *write = &shown->ops[VBD_OP_WRITE];
 	struct vbd_op_counters *recv = &shown->ops[VBD_OP_RECV];
@@ -364,25 +364,4 @@ static void test_connection__counts_each_operation(void **state)
 		"{'recv':{'posted':16,'completed':0,'errors':0,'flushed':7,'bytes':0,"
 		"'signalled':0}}");
 	free(shown);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_connection__##name, svc_setup, svc_teardown)
-		TEST(one_with_defaults_is_small),
-		TEST(has_counters_of_posted_operations_only),
-		TEST(tells_each_attribute_of_its_queue_pair),
-		TEST(attributes_that_are_not_known_are_null),
-		TEST(attributes_that_its_transport_does_not_have_are_null),
-		TEST(without_a_queue_pair_has_no_attributes),
-		TEST(by_hand_tells_what_both_sides_need),
-		TEST(what_nobody_told_by_hand_is_null),
-		TEST(tells_what_was_asked_for_and_where_it_is),
-		TEST(what_was_not_asked_for_is_null),
-		TEST(counts_each_operation),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,10 +31,8 @@ static void make_peer(struct rest *rest)
 		"timeout_ms':10000,'error':null}");
 }
 
-static void test_api_datagrams__a_peer_that_was_asked_is_told_with_its_path(void **state)
+REST_TEST(test_api_datagrams__a_peer_that_was_asked_is_told_with_its_path)
 {
-	struct rest *rest = *state;
-
 	make_endpoints(rest);
 	make_peer(rest);
 	rest_expect(
@@ -50,10 +48,8 @@ static void test_api_datagrams__a_peer_that_was_asked_is_told_with_its_path(void
 		rest_call(rest, 200, "GET", "/v1/ud_endpoints/here", NULL), "{'ud_peer_count':0}");
 }
 
-static void test_api_datagrams__nobody_there_is_a_failed_peer(void **state)
+REST_TEST(test_api_datagrams__nobody_there_is_a_failed_peer)
 {
-	struct rest *rest = *state;
-
 	make_endpoints(rest);
 	rest_refuse(rest, "/v1/ud_peers",
 		"{'name':'q','ud_endpoint':'here','dst_addr':'10.0.0.1','dst_port':7199}",
@@ -63,10 +59,8 @@ static void test_api_datagrams__nobody_there_is_a_failed_peer(void **state)
 		"}");
 }
 
-static void test_api_datagrams__a_message_goes_to_the_peer_and_its_sender_is_one(void **state)
+REST_TEST(test_api_datagrams__a_message_goes_to_the_peer_and_its_sender_is_one)
 {
-	struct rest *rest = *state;
-
 	make_endpoints(rest);
 	make_peer(rest);
 	rest_expect(rest_call(rest, 201, "POST", "/v1/ud_endpoints/here/messages",
@@ -89,10 +83,8 @@ static void test_api_datagrams__a_message_goes_to_the_peer_and_its_sender_is_one
 		"{'total':0}");
 }
 
-static void test_api_datagrams__a_peer_can_be_given_by_its_numbers(void **state)
+REST_TEST(test_api_datagrams__a_peer_can_be_given_by_its_numbers)
 {
-	struct rest *rest = *state;
-
 	make_endpoints(rest);
 	rest_expect(rest_call(rest, 201, "POST", "/v1/ud_peers",
 			    "{'ud_endpoint':'here','gid':'fe80::1','qpn':5,'sl':3,'hop_limit':9,"
@@ -106,7 +98,7 @@ static void test_api_datagrams__a_peer_can_be_given_by_its_numbers(void **state)
 		"'flow_label':0,'sl':0}}");
 }
 
-static void test_api_datagrams__each_way_to_give_a_peer_has_its_members(void **state)
+REST_TEST(test_api_datagrams__each_way_to_give_a_peer_has_its_members)
 {
 	static const struct {
 		const char *body, *code, *pointer;
@@ -132,7 +124,6 @@ static void test_api_datagrams__each_way_to_give_a_peer_has_its_members(void **s
 		{",'qpn':5,'gid':'fe80::1','lid':1", "bad_value", "/lid"},
 		{",'qpn':5,'gid':'fe80::1','timeout_ms':1", "bad_value", "/timeout_ms"},
 	};
-	struct rest *rest = *state;
 	char body[256];
 
 	make_endpoints(rest);
@@ -153,10 +144,8 @@ static void make_group(struct rest *rest, const char *name, const char *mode)
 		mode);
 }
 
-static void test_api_datagrams__a_group_tells_what_it_was_given(void **state)
+REST_TEST(test_api_datagrams__a_group_tells_what_it_was_given)
 {
-	struct rest *rest = *state;
-
 	make_endpoints(rest);
 	rest_expect(rest_call(rest, 201, "POST", "/v1/multicast_memberships",
 			    "{'name':'g','ud_endpoint':'here','addr':'239.1.2.3'}"),
@@ -180,10 +169,8 @@ static void test_api_datagrams__a_group_tells_what_it_was_given(void **state)
 	(void)rest_call(rest, 204, "DELETE", "/v1/multicast_memberships/g", NULL);
 }
 
-static void test_api_datagrams__all_members_of_a_group_get_its_messages(void **state)
+REST_TEST(test_api_datagrams__all_members_of_a_group_get_its_messages)
 {
-	struct rest *rest = *state;
-
 	make_endpoints(rest);
 	make_group(rest, "here", "send_only");
 	make_group(rest, "there", "full");
@@ -195,7 +182,7 @@ static void test_api_datagrams__all_members_of_a_group_get_its_messages(void **s
 		"{'items':[{'data':'all'}]}");
 }
 
-static void test_api_datagrams__a_datagram_needs_one_destination_of_its_endpoint(void **state)
+REST_TEST(test_api_datagrams__a_datagram_needs_one_destination_of_its_endpoint)
 {
 	static const struct {
 		const char *body, *code, *pointer;
@@ -209,7 +196,6 @@ static void test_api_datagrams__a_datagram_needs_one_destination_of_its_endpoint
 			"/multicast_membership"},
 		{"{'ud_peer':'p'}", "missing_field", "/data"},
 	};
-	struct rest *rest = *state;
 
 	make_endpoints(rest);
 	make_peer(rest);
@@ -229,23 +215,4 @@ static void test_api_datagrams__a_datagram_needs_one_destination_of_its_endpoint
 		":"
 		"'0x1000','rkey':'0x1'}}",
 		"not_supported", "/op");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_api_datagrams__##name, rest_setup, rest_teardown)
-		TEST(a_peer_that_was_asked_is_told_with_its_path),
-		TEST(nobody_there_is_a_failed_peer),
-		TEST(a_message_goes_to_the_peer_and_its_sender_is_one),
-		TEST(a_peer_can_be_given_by_its_numbers),
-		TEST(each_way_to_give_a_peer_has_its_members),
-		TEST(a_group_tells_what_it_was_given),
-		TEST(all_members_of_a_group_get_its_messages),
-		TEST(a_datagram_needs_one_destination_of_its_endpoint),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

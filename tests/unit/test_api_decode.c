@@ -110,7 +110,7 @@ static void refused(const char *text, enum vbd_status status, const char *pointe
 		fail_msg("'%s' does not say '%s'", err.text, says);
 }
 
-static void test_decode__every_type_lands_in_its_field(void **state)
+TEST(test_decode__every_type_lands_in_its_field)
 {
 	json_t *json = parse("{\"name\":\"a.b-c\",\"text\":\"four\",\"small\":255,\"port\":7471,"
 			     "\"depth\":4294967295,"
@@ -119,7 +119,6 @@ static void test_decode__every_type_lands_in_its_field(void **state)
 			     "\"in/n~er\":{\"addr\":\"0xffffffffffffffff\",\"key\":\"0x1a71\"}}");
 	struct outer outer = {0};
 
-	(void)state;
 	assert_int_equal(vbd_decode_at(json, VBD_FIELDS(outer_fields), "", &outer, NULL), VBD_OK);
 	assert_string_equal(outer.name, "a.b-c");
 	assert_string_equal(outer.text, "four");
@@ -148,13 +147,12 @@ static void test_decode__every_type_lands_in_its_field(void **state)
 }
 
 /* JSON Schema: an integer is a number without a fraction, however it is written. */
-static void test_decode__an_integer_may_look_like_a_fraction(void **state)
+TEST(test_decode__an_integer_may_look_like_a_fraction)
 {
 	json_t *json = parse("{\"small\":25e1,\"port\":7471.0,\"depth\":0.0,\"ref\":{\"id\":7.0,"
 			     "\"name\":null},\"big\":9007199254740992.0}");
 	struct outer outer = {.depth = 1};
 
-	(void)state;
 	assert_int_equal(vbd_decode_at(json, VBD_FIELDS(outer_fields), "", &outer, NULL), VBD_OK);
 	assert_int_equal(outer.small, 250);
 	assert_int_equal(outer.port, 7471);
@@ -171,11 +169,10 @@ static void test_decode__an_integer_may_look_like_a_fraction(void **state)
 	json_decref(json);
 }
 
-static void test_decode__absent_members_keep_their_defaults(void **state)
+TEST(test_decode__absent_members_keep_their_defaults)
 {
 	struct outer outer = {.depth = 64, .on = true, .colour = 2};
 
-	(void)state;
 	assert_int_equal(decode("{}", &outer, NULL), VBD_OK);
 	assert_int_equal(outer.depth, 64);
 	assert_true(outer.on);
@@ -184,24 +181,21 @@ static void test_decode__absent_members_keep_their_defaults(void **state)
 	assert_int_equal(vbd_decode_at(NULL, VBD_FIELDS(outer_fields), "", &outer, NULL), VBD_OK);
 }
 
-static void test_decode__an_unknown_member_is_named_by_its_pointer(void **state)
+TEST(test_decode__an_unknown_member_is_named_by_its_pointer)
 {
-	(void)state;
 	refused("{\"colr\":1}", VBD_E_UNKNOWN_FIELD, "/colr", "/colr");
 	refused("{\"in/n~er\":{\"addr\":\"0x1\",\"x\":1}}", VBD_E_UNKNOWN_FIELD, "/in~1n~0er/x",
 		"");
 	refused("{\"a/b\":1}", VBD_E_UNKNOWN_FIELD, "/a~1b", "");
 }
 
-static void test_decode__a_missing_member_is_named_by_its_pointer(void **state)
+TEST(test_decode__a_missing_member_is_named_by_its_pointer)
 {
-	(void)state;
 	refused("{\"in/n~er\":{}}", VBD_E_MISSING_FIELD, "/in~1n~0er/addr", "missing");
 }
 
-static void test_decode__a_wrong_type_says_what_it_must_be(void **state)
+TEST(test_decode__a_wrong_type_says_what_it_must_be)
 {
-	(void)state;
 	refused("[]", VBD_E_WRONG_TYPE, "", "the body must be an object, not an array");
 	refused("\"x\"", VBD_E_WRONG_TYPE, "", "not a string");
 	refused("{\"name\":true}", VBD_E_WRONG_TYPE, "/name", "must be a string, not a boolean");
@@ -222,9 +216,8 @@ static void test_decode__a_wrong_type_says_what_it_must_be(void **state)
 	refused("{\"in/n~er\":{\"addr\":1}}", VBD_E_WRONG_TYPE, "/in~1n~0er/addr", "hex digits");
 }
 
-static void test_decode__a_number_out_of_range_says_the_range(void **state)
+TEST(test_decode__a_number_out_of_range_says_the_range)
 {
-	(void)state;
 	refused("{\"small\":256}", VBD_E_OUT_OF_RANGE, "/small", "from 0 to 255, not 256");
 	refused("{\"small\":-1}", VBD_E_OUT_OF_RANGE, "/small", "not -1");
 	refused("{\"port\":0}", VBD_E_OUT_OF_RANGE, "/port", "from 1 to 65535");
@@ -235,9 +228,8 @@ static void test_decode__a_number_out_of_range_says_the_range(void **state)
 		"/in~1n~0er/addr", "at most");
 }
 
-static void test_decode__a_value_outside_its_set_says_the_set(void **state)
+TEST(test_decode__a_value_outside_its_set_says_the_set)
 {
-	(void)state;
 	refused("{\"colour\":\"green\"}", VBD_E_BAD_VALUE, "/colour",
 		"one of: red, blue; not 'green'");
 	refused("{\"colours\":[\"red\",\"green\"]}", VBD_E_BAD_VALUE, "/colours/1", "red, blue");
@@ -251,7 +243,7 @@ static void test_decode__a_value_outside_its_set_says_the_set(void **state)
 	refused("{\"in/n~er\":{\"addr\":\"12\"}}", VBD_E_BAD_VALUE, "/in~1n~0er/addr", "");
 }
 
-static void test_decode__all_faults_are_told_in_order(void **state)
+TEST(test_decode__all_faults_are_told_in_order)
 {
 	static const struct {
 		enum vbd_status status;
@@ -272,7 +264,6 @@ static void test_decode__all_faults_are_told_in_order(void **state)
 	struct vbd_faults faults = {0};
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(vbd_decode_all(json, "", outer_fields, VBD_ARRAY_LEN(outer_fields), &outer,
 				 &faults, &err),
 		VBD_E_OUT_OF_RANGE);
@@ -289,13 +280,12 @@ static void test_decode__all_faults_are_told_in_order(void **state)
 	json_decref(json);
 }
 
-static void test_decode__too_many_faults_are_counted(void **state)
+TEST(test_decode__too_many_faults_are_counted)
 {
 	json_t *json = json_object();
 	struct outer outer = {0};
 	struct vbd_faults faults = {0};
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		char name[16];
 
@@ -323,14 +313,13 @@ void __wrap_vbd_similar_try(struct vbd_similar *similar, const char *name)
 	__real_vbd_similar_try(similar, name);
 }
 
-static void test_decode__no_more_faults_are_looked_into_than_are_told(void **state)
+TEST(test_decode__no_more_faults_are_looked_into_than_are_told)
 {
 	json_t *json = json_object();
 	json_t *colours = json_array();
 	struct outer outer = {0};
 	struct vbd_faults faults = {0};
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		char name[16];
 
@@ -357,17 +346,15 @@ static void test_decode__no_more_faults_are_looked_into_than_are_told(void **sta
 	json_decref(json);
 }
 
-static void test_decode__a_misspelt_member_is_told_what_was_meant(void **state)
+TEST(test_decode__a_misspelt_member_is_told_what_was_meant)
 {
-	(void)state;
 	refused("{\"prt\":1}", VBD_E_UNKNOWN_FIELD, "/prt", "did you mean port?");
 	refused("{\"in/n~er\":{\"addr\":\"0x1\",\"kye\":1}}", VBD_E_UNKNOWN_FIELD, "/in~1n~0er/kye",
 		"did you mean key?");
 }
 
-static void test_decode__length_counts_characters(void **state)
+TEST(test_decode__length_counts_characters)
 {
-	(void)state;
 	refused("{\"name\":\"abcdef\"}", VBD_E_TOO_LONG, "/name", "6 characters; at most 5");
 	refused("{\"text\":\"abcde\"}", VBD_E_TOO_LONG, "/text", "5 characters; at most 4");
 	refused("{\"text\":\"\u00e4\u00f6\u00fc\"}", VBD_E_TOO_LONG, "/text", "6 bytes; at most 4");
@@ -376,13 +363,12 @@ static void test_decode__length_counts_characters(void **state)
 		"letter");
 }
 
-static void test_decode__a_pointer_too_long_for_its_room_is_cut(void **state)
+TEST(test_decode__a_pointer_too_long_for_its_room_is_cut)
 {
 	char text[400];
 	struct outer outer = {0};
 	struct vbd_error err = {0};
 
-	(void)state;
 	memset(text, '~', sizeof(text));
 	memcpy(text, "{\"", 2);
 	memcpy(text + sizeof(text) - 5, "\":1}", 5);
@@ -401,9 +387,8 @@ static void parse_refused(const char *text, enum vbd_status status, const char *
 		fail_msg("'%s' does not say '%s'", err.text, says);
 }
 
-static void test_json_parse__a_broken_document_is_told_by_line_and_column(void **state)
+TEST(test_json_parse__a_broken_document_is_told_by_line_and_column)
 {
-	(void)state;
 	parse_refused("{\n \"a\": }", VBD_E_MALFORMED_JSON, "line 2, column");
 	parse_refused("{\"a\":1,\"a\":2}", VBD_E_MALFORMED_JSON, "duplicate");
 	parse_refused("{\"a\":NaN}", VBD_E_MALFORMED_JSON, "line 1");
@@ -415,37 +400,12 @@ static void test_json_parse__a_broken_document_is_told_by_line_and_column(void *
 	parse_refused("{\"a\":9223372036854775808}", VBD_E_OUT_OF_RANGE, "line 1");
 }
 
-static void test_json_parse__deep_nesting_is_an_error_and_no_more(void **state)
+TEST(test_json_parse__deep_nesting_is_an_error_and_no_more)
 {
 	static char text[100000];
 	struct vbd_error err = {0};
 	json_t *json = NULL;
 
-	(void)state;
 	memset(text, '[', sizeof(text));
 	assert_int_equal(vbd_json_parse(text, sizeof(text), &json, &err), VBD_E_MALFORMED_JSON);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_decode__every_type_lands_in_its_field),
-		cmocka_unit_test(test_decode__an_integer_may_look_like_a_fraction),
-		cmocka_unit_test(test_decode__absent_members_keep_their_defaults),
-		cmocka_unit_test(test_decode__an_unknown_member_is_named_by_its_pointer),
-		cmocka_unit_test(test_decode__a_missing_member_is_named_by_its_pointer),
-		cmocka_unit_test(test_decode__a_wrong_type_says_what_it_must_be),
-		cmocka_unit_test(test_decode__a_number_out_of_range_says_the_range),
-		cmocka_unit_test(test_decode__a_value_outside_its_set_says_the_set),
-		cmocka_unit_test(test_decode__all_faults_are_told_in_order),
-		cmocka_unit_test(test_decode__too_many_faults_are_counted),
-		cmocka_unit_test(test_decode__no_more_faults_are_looked_into_than_are_told),
-		cmocka_unit_test(test_decode__a_misspelt_member_is_told_what_was_meant),
-		cmocka_unit_test(test_decode__length_counts_characters),
-		cmocka_unit_test(test_decode__a_pointer_too_long_for_its_room_is_cut),
-		cmocka_unit_test(test_json_parse__a_broken_document_is_told_by_line_and_column),
-		cmocka_unit_test(test_json_parse__deep_nesting_is_an_error_and_no_more),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,6 +77,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define DESCRIPTOR_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static void make_buffer(struct fixture *f, const char *name, enum vbd_mem_kind kind)
 {
 	struct vbd_buffer_spec spec = {.size_bytes = SIZE_BYTES, .kind = kind};
@@ -165,9 +167,8 @@ static void assert_refused(const struct answer *answer, const char *status, cons
 
 /* --- tests ----------------------------------------------------------------------------------- */
 
-static void test_api_descriptor__two_programs_share_the_bytes(void **state)
+DESCRIPTOR_TEST(test_api_descriptor__two_programs_share_the_bytes)
 {
-	struct fixture *f = *state;
 	struct answer answer;
 	uint8_t *bytes;
 
@@ -186,9 +187,8 @@ static void test_api_descriptor__two_programs_share_the_bytes(void **state)
 	assert_int_equal(munmap(bytes, SIZE_BYTES), 0);
 }
 
-static void test_api_descriptor__for_reading_it_can_not_write(void **state)
+DESCRIPTOR_TEST(test_api_descriptor__for_reading_it_can_not_write)
 {
-	struct fixture *f = *state;
 	struct answer answer;
 
 	make_buffer(f, "shared", VBD_MEM_SHARED);
@@ -201,9 +201,8 @@ static void test_api_descriptor__for_reading_it_can_not_write(void **state)
 	assert_refused(&answer, "400", "bad_value");
 }
 
-static void test_api_descriptor__who_has_it_can_not_stop_the_daemon(void **state)
+DESCRIPTOR_TEST(test_api_descriptor__who_has_it_can_not_stop_the_daemon)
 {
-	struct fixture *f = *state;
 	struct answer answer;
 	char path[40];
 
@@ -221,9 +220,8 @@ static void test_api_descriptor__who_has_it_can_not_stop_the_daemon(void **state
 	assert_memory_equal(answer.text, "HTTP/1.1 200 ", 13);
 }
 
-static void test_api_descriptor__only_the_unix_socket_carries_it(void **state)
+DESCRIPTOR_TEST(test_api_descriptor__only_the_unix_socket_carries_it)
 {
-	struct fixture *f = *state;
 	struct answer answer;
 
 	make_buffer(f, "shared", VBD_MEM_SHARED);
@@ -234,9 +232,8 @@ static void test_api_descriptor__only_the_unix_socket_carries_it(void **state)
 	assert_refused(&answer, "421", "unix_socket_only");
 }
 
-static void test_api_descriptor__only_shared_buffers_have_one(void **state)
+DESCRIPTOR_TEST(test_api_descriptor__only_shared_buffers_have_one)
 {
-	struct fixture *f = *state;
 	struct answer answer;
 
 	make_buffer(f, "private", VBD_MEM_ANONYMOUS);
@@ -246,9 +243,8 @@ static void test_api_descriptor__only_shared_buffers_have_one(void **state)
 	assert_refused(&answer, "404", "not_found");
 }
 
-static void test_api_descriptor__a_head_request_brings_none(void **state)
+DESCRIPTOR_TEST(test_api_descriptor__a_head_request_brings_none)
 {
-	struct fixture *f = *state;
 	struct answer answer;
 
 	make_buffer(f, "shared", VBD_MEM_SHARED);
@@ -268,10 +264,8 @@ static unsigned int open_fds(void)
 
 /* Descriptors that nobody takes are limited by the socket; the client that does not read is told.
  */
-static void test_api_descriptor__a_client_that_does_not_read_costs_the_daemon_no_descriptor(
-	void **state)
+DESCRIPTOR_TEST(test_api_descriptor__a_client_that_does_not_read_costs_the_daemon_no_descriptor)
 {
-	struct fixture *f = *state;
 	static const char request[] =
 		"GET /v1/buffers/shared/fd HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -289,22 +283,4 @@ static void test_api_descriptor__a_client_that_does_not_read_costs_the_daemon_no
 	assert_int_equal(close(client), 0);
 	svc_turn(f->svc);
 	assert_int_equal(ask(f, "GET /v1/buffers/shared HTTP/1.1").n_fds, 0);
-}
-
-#define DESCRIPTOR_TEST(name) \
-	cmocka_unit_test_setup_teardown(test_api_descriptor__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		DESCRIPTOR_TEST(two_programs_share_the_bytes),
-		DESCRIPTOR_TEST(for_reading_it_can_not_write),
-		DESCRIPTOR_TEST(who_has_it_can_not_stop_the_daemon),
-		DESCRIPTOR_TEST(only_the_unix_socket_carries_it),
-		DESCRIPTOR_TEST(only_shared_buffers_have_one),
-		DESCRIPTOR_TEST(a_head_request_brings_none),
-		DESCRIPTOR_TEST(a_client_that_does_not_read_costs_the_daemon_no_descriptor),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

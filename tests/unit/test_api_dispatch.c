@@ -376,6 +376,8 @@ static int tear_down(void **state)
 	return test.callers.by_name ? -1 : 0;
 }
 
+#define DISPATCH_TEST(name) TEST_WITH(name, void *no_fixture, set_up, tear_down)
+
 static void with_header(const char *name, const char *value)
 {
 	test.headers[test.n_headers++] = (struct header){name, value};
@@ -439,18 +441,16 @@ static void answers(const char *method, const char *what, unsigned int status, c
 
 /* --- tests ----------------------------------------------------------------------------------- */
 
-static void test_dispatch__a_request_finds_its_handler(void **state)
+DISPATCH_TEST(test_dispatch__a_request_finds_its_handler)
 {
-	(void)state;
 	answers("GET", "/v1/things/a%20b?n=1", 200, "");
 	assert_true(answer_has("\"ref\":\"a b\""));
 	answers("HEAD", "/livez", 200, "");
 	assert_int_equal(test.handled, 2);
 }
 
-static void test_dispatch__unknown_paths_and_methods_are_told_apart(void **state)
+DISPATCH_TEST(test_dispatch__unknown_paths_and_methods_are_told_apart)
 {
-	(void)state;
 	answers("GET", "/v1/nothing", 404, "not_found");
 	answers("BREW", "/v1/kick", 501, "not_implemented");
 	answers("GET", "/v1/kick", 405, "method_not_allowed");
@@ -467,9 +467,8 @@ static void test_dispatch__unknown_paths_and_methods_are_told_apart(void **state
 	assert_int_equal(test.handled, 0);
 }
 
-static void test_dispatch__a_request_is_audited_once(void **state)
+DISPATCH_TEST(test_dispatch__a_request_is_audited_once)
 {
-	(void)state;
 	answers("GET", "/v1/things/7", 200, "");
 	assert_int_equal(test.audited, 0);
 	answers("POST", "/v1/kick", 200, "");
@@ -484,9 +483,8 @@ static void test_dispatch__a_request_is_audited_once(void **state)
 	assert_int_equal(test.audited, 2);
 }
 
-static void test_dispatch__a_repeat_by_its_key_is_audited(void **state)
+DISPATCH_TEST(test_dispatch__a_repeat_by_its_key_is_audited)
 {
-	(void)state;
 	with_header("Idempotency-Key", "k1");
 	answers("POST", "/v1/kick", 200, "");
 	answers("POST", "/v1/kick", 200, "");
@@ -494,9 +492,8 @@ static void test_dispatch__a_repeat_by_its_key_is_audited(void **state)
 	assert_int_equal(test.audited, 2);
 }
 
-static void test_dispatch__a_client_that_leaves_is_audited(void **state)
+DISPATCH_TEST(test_dispatch__a_client_that_leaves_is_audited)
 {
-	(void)state;
 	with_header("Content-Type", "application/octet-stream");
 	begin("PUT", "/v1/sink", 100);
 	vbd_dispatch_body(test.dispatch, &request, "x", 1);
@@ -505,9 +502,8 @@ static void test_dispatch__a_client_that_leaves_is_audited(void **state)
 	assert_int_equal(test.audited_status, 0);
 }
 
-static void test_dispatch__a_malformed_request_ends_the_connection(void **state)
+DISPATCH_TEST(test_dispatch__a_malformed_request_ends_the_connection)
 {
-	(void)state;
 	answers("G<>T", "/livez", 400, "malformed_request");
 	assert_true(request.reply.close);
 	answers("GET", "/a/../livez", 400, "malformed_request");
@@ -516,9 +512,8 @@ static void test_dispatch__a_malformed_request_ends_the_connection(void **state)
 	assert_false(request.reply.close);
 }
 
-static void test_dispatch__the_wrong_site_learns_nothing(void **state)
+DISPATCH_TEST(test_dispatch__the_wrong_site_learns_nothing)
 {
-	(void)state;
 	test.headers[0].value = "evil.test";
 	answers("GET", "/v1/nothing", 421, "bad_host");
 	test.headers[0].value = "127.0.0.1";
@@ -528,9 +523,8 @@ static void test_dispatch__the_wrong_site_learns_nothing(void **state)
 	assert_int_equal(test.refused, 3);
 }
 
-static void test_dispatch__without_a_role_not_even_paths_are_told(void **state)
+DISPATCH_TEST(test_dispatch__without_a_role_not_even_paths_are_told)
 {
-	(void)state;
 	test.peer.loopback = false;
 	answers("GET", "/livez", 200, "");
 	answers("GET", "/v1/things/1", 401, "unauthorized");
@@ -572,11 +566,10 @@ static void may_stay(const char *why)
 	assert_string_equal(err.text, why ? why : "");
 }
 
-static void test_dispatch__an_open_request_stays_while_its_sender_would_be_let_in(void **state)
+DISPATCH_TEST(test_dispatch__an_open_request_stays_while_its_sender_would_be_let_in)
 {
 	const uint64_t far_s = UINT64_C(4102444800); /* in 2100 */
 
-	(void)state;
 	know_token("eve", VBD_ROLE_CONTROL, "t1", 0);
 	with_header("Authorization", "Bearer t1");
 	answers("GET", "/v1/things/1", 200, "");
@@ -598,9 +591,8 @@ static void test_dispatch__an_open_request_stays_while_its_sender_would_be_let_i
 	may_stay(NULL);
 }
 
-static void test_dispatch__a_body_must_say_that_it_is_json(void **state)
+DISPATCH_TEST(test_dispatch__a_body_must_say_that_it_is_json)
 {
-	(void)state;
 	test.body = "{}";
 	answers("POST", "/v1/things", 415, "unsupported_media_type");
 	with_header("Content-Type", "text/plain");
@@ -611,9 +603,8 @@ static void test_dispatch__a_body_must_say_that_it_is_json(void **state)
 	answers("POST", "/v1/things", 200, "");
 }
 
-static void test_dispatch__bodies_are_needed_optional_or_unwanted(void **state)
+DISPATCH_TEST(test_dispatch__bodies_are_needed_optional_or_unwanted)
 {
-	(void)state;
 	answers("POST", "/v1/things", 400, "malformed_json");
 	answers("POST", "/v1/maybe", 200, "");
 	answers("POST", "/v1/kick", 200, "");
@@ -625,11 +616,10 @@ static void test_dispatch__bodies_are_needed_optional_or_unwanted(void **state)
 	answers("POST", "/v1/maybe", 400, "malformed_json");
 }
 
-static void test_dispatch__a_body_over_the_limit_is_refused_before_it_is_parsed(void **state)
+DISPATCH_TEST(test_dispatch__a_body_over_the_limit_is_refused_before_it_is_parsed)
 {
 	char body[66];
 
-	(void)state;
 	memset(body, ' ', sizeof(body));
 	body[0] = '{';
 	body[64] = '}';
@@ -655,9 +645,8 @@ static void test_dispatch__a_body_over_the_limit_is_refused_before_it_is_parsed(
 	assert_int_equal(request.reply.status, 200);
 }
 
-static void test_dispatch__a_stream_goes_into_its_sink(void **state)
+DISPATCH_TEST(test_dispatch__a_stream_goes_into_its_sink)
 {
-	(void)state;
 	test.body = "0123456789";
 	assert_int_equal(send_request("PUT", "/v1/sink"), 204);
 	assert_string_equal(test.sunk, "0123456789");
@@ -669,11 +658,10 @@ static void test_dispatch__a_stream_goes_into_its_sink(void **state)
 	assert_int_equal(test.sinks_closed, 2);
 }
 
-static void test_dispatch__a_full_sink_is_the_answer(void **state)
+DISPATCH_TEST(test_dispatch__a_full_sink_is_the_answer)
 {
 	static const char body[] = "0123456789012345678901234567890123456789";
 
-	(void)state;
 	begin("PUT", "/v1/sink", UINT64_MAX);
 	vbd_dispatch_body(test.dispatch, &request, body, 40);
 	vbd_dispatch_body(test.dispatch, &request, body, 40);
@@ -682,15 +670,13 @@ static void test_dispatch__a_full_sink_is_the_answer(void **state)
 	assert_int_equal(request.reply.status, 416);
 }
 
-static void test_dispatch__a_handler_without_an_answer_is_an_internal_error(void **state)
+DISPATCH_TEST(test_dispatch__a_handler_without_an_answer_is_an_internal_error)
 {
-	(void)state;
 	answers("GET", "/v1/mute", 500, "internal");
 }
 
-static void test_dispatch__a_repeat_gets_the_first_answer(void **state)
+DISPATCH_TEST(test_dispatch__a_repeat_gets_the_first_answer)
 {
-	(void)state;
 	with_json("{\"a\":1}");
 	with_header("Idempotency-Key", "k");
 	answers("POST", "/v1/things", 200, "");
@@ -709,12 +695,11 @@ static void test_dispatch__a_repeat_gets_the_first_answer(void **state)
 	assert_int_equal(test.handled, 2);
 }
 
-static void test_dispatch__a_request_that_did_nothing_runs_again_under_its_key(void **state)
+DISPATCH_TEST(test_dispatch__a_request_that_did_nothing_runs_again_under_its_key)
 {
 	static const enum vbd_status statuses[] = {VBD_E_TOO_MANY_REQUESTS, VBD_E_NAME_TAKEN,
 		VBD_E_BAD_VALUE, VBD_E_NO_DEVICE, VBD_E_NO_MEMORY};
 
-	(void)state;
 	with_header("Idempotency-Key", "k");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(statuses); i++) {
 		test.fail_with = statuses[i];
@@ -724,12 +709,11 @@ static void test_dispatch__a_request_that_did_nothing_runs_again_under_its_key(v
 	}
 }
 
-static void test_dispatch__a_request_that_did_something_runs_once_even_if_it_failed(void **state)
+DISPATCH_TEST(test_dispatch__a_request_that_did_something_runs_once_even_if_it_failed)
 {
 	static const enum vbd_status statuses[] = {VBD_E_RETRY_EXCEEDED, VBD_E_UNREACHABLE,
 		VBD_E_STOPPING, VBD_E_NO_MEMORY, VBD_E_TOO_MANY_REQUESTS};
 
-	(void)state;
 	test.fail_after_acting = true;
 	with_header("Idempotency-Key", "");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(statuses); i++) {
@@ -742,9 +726,8 @@ static void test_dispatch__a_request_that_did_something_runs_once_even_if_it_fai
 	}
 }
 
-static void test_dispatch__a_request_for_another_run_does_nothing(void **state)
+DISPATCH_TEST(test_dispatch__a_request_for_another_run_does_nothing)
 {
-	(void)state;
 	with_header("Verbsd-If-Server", "run1");
 	answers("POST", "/v1/kick", 200, "");
 	assert_int_equal(test.handled, 1);
@@ -757,7 +740,7 @@ static void test_dispatch__a_request_for_another_run_does_nothing(void **state)
 	answers("POST", "/v1/kick", 401, "unauthorized");
 }
 
-static void test_dispatch__both_forms_of_a_wait_are_the_same(void **state)
+DISPATCH_TEST(test_dispatch__both_forms_of_a_wait_are_the_same)
 {
 	static const struct {
 		const char *method, *target, *prefer;
@@ -774,7 +757,6 @@ static void test_dispatch__both_forms_of_a_wait_are_the_same(void **state)
 		{"POST", "/v1/wait?wait_ms=10", "wait=2", 10, false},
 	};
 
-	(void)state;
 	with_header("Prefer", "");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(waits); i++) {
 		test.headers[test.n_headers - 1].value = waits[i].prefer;
@@ -788,7 +770,7 @@ static void test_dispatch__both_forms_of_a_wait_are_the_same(void **state)
 	answers("POST", "/v1/kick?wait_ms=1", 400, "unknown_field");
 }
 
-static void test_dispatch__values_of_parameters_are_checked(void **state)
+DISPATCH_TEST(test_dispatch__values_of_parameters_are_checked)
 {
 	static const char *const words[] = {"red", "blue"};
 	struct vbd_error err = {0};
@@ -796,7 +778,6 @@ static void test_dispatch__values_of_parameters_are_checked(void **state)
 	uint64_t number = 7;
 	size_t index = 9;
 
-	(void)state;
 	assert_int_equal(send_request("GET", "/v1/things/1?n=12&word=blue&text=h%C3%A9"), 200);
 	assert_int_equal(vbd_query_u64(&request, "n", 1, 12, &number, &err), VBD_OK);
 	assert_true(number == 12);
@@ -853,9 +834,8 @@ static void goes_on(const char *what, const char *ids, int total)
 	lists(more, ids, total);
 }
 
-static void test_page__a_list_is_read_page_by_page(void **state)
+DISPATCH_TEST(test_page__a_list_is_read_page_by_page)
 {
-	(void)state;
 	lists("/v1/items?state=open,ended", "1 2 3 5 8", 5);
 	assert_string_equal(next, "");
 	lists("/v1/items?state=open,ended&limit=2", "1 2", 5);
@@ -866,9 +846,8 @@ static void test_page__a_list_is_read_page_by_page(void **state)
 	goes_on("/v1/items?sort=-id", "2", 3);
 }
 
-static void test_page__a_list_is_sorted_with_ids_for_ties(void **state)
+DISPATCH_TEST(test_page__a_list_is_sorted_with_ids_for_ties)
 {
-	(void)state;
 	lists("/v1/items?state=open,ended&sort=size", "2 5 3 1 8", 5);
 	lists("/v1/items?state=open,ended&sort=-size", "8 1 3 5 2", 5);
 	lists("/v1/items?state=open,ended&sort=size&limit=1", "2", 5);
@@ -880,18 +859,16 @@ static void test_page__a_list_is_sorted_with_ids_for_ties(void **state)
 }
 
 /* The item of `next` is in another state, as if it had left the list. */
-static void test_page__a_list_goes_on_when_the_last_item_is_gone(void **state)
+DISPATCH_TEST(test_page__a_list_goes_on_when_the_last_item_is_gone)
 {
-	(void)state;
 	lists("/v1/items?state=big&sort=size&limit=1", "1", 2);
 	goes_on("/v1/items?state=small,big&sort=size", "8", 5);
 	lists("/v1/items?state=small&sort=-mark&limit=1", "3", 3);
 	goes_on("/v1/items?state=big&sort=-mark", "8", 2);
 }
 
-static void test_page__a_state_or_a_member_selects(void **state)
+DISPATCH_TEST(test_page__a_state_or_a_member_selects)
 {
-	(void)state;
 	lists("/v1/items", "2 3 5", 3);
 	lists("/v1/items?state=ended", "1 8", 2);
 	lists("/v1/items?state=big", "1 8", 2);
@@ -905,9 +882,8 @@ static void test_page__a_state_or_a_member_selects(void **state)
 	assert_true(answer_has("{\"id\":2,\"more\":\"x\"}"));
 }
 
-static void test_page__items_have_the_short_form_unless_more_is_asked_for(void **state)
+DISPATCH_TEST(test_page__items_have_the_short_form_unless_more_is_asked_for)
 {
-	(void)state;
 	lists("/v1/items?limit=1", "2", 3);
 	assert_true(answer_has("[{\"id\":2,\"size\":10}]"));
 	lists("/v1/items?limit=1&fields=*", "2", 3);
@@ -915,9 +891,8 @@ static void test_page__items_have_the_short_form_unless_more_is_asked_for(void *
 		answer_has("\"more\":\"x\",\"parts\":{\"one\":[{\"a\":1,\"b\":2}],\"two\":null}}"));
 }
 
-static void test_page__fields_are_members_of_the_object(void **state)
+DISPATCH_TEST(test_page__fields_are_members_of_the_object)
 {
-	(void)state;
 	lists("/v1/items?limit=1&fields=parts,parts", "2", 3);
 	assert_true(
 		answer_has("[{\"id\":2,\"parts\":{\"one\":[{\"a\":1,\"b\":2}],\"two\":null}}]"));
@@ -930,9 +905,8 @@ static void test_page__fields_are_members_of_the_object(void **state)
 	answers("GET", "/v1/items?view=x", 400, "unknown_field");
 }
 
-static void test_page__a_reader_gets_no_hidden_member(void **state)
+DISPATCH_TEST(test_page__a_reader_gets_no_hidden_member)
 {
-	(void)state;
 	lists("/v1/guarded?fields=*&limit=1", "1", 5);
 	assert_true(answer_has("\"more\":\"x\",\"parts\":{\"one\":[{\"a\":1,\"b\":2}]"));
 	test.peer = (struct vbd_auth_peer){.unix_socket = true, .uid = (uid_t)-1};
@@ -944,9 +918,8 @@ static void test_page__a_reader_gets_no_hidden_member(void **state)
 	assert_true(answer_has("[{\"id\":1,\"parts\":{\"one\":[{\"b\":2}],\"two\":null}}]"));
 }
 
-static void test_page__bad_parameters_say_what_is_allowed(void **state)
+DISPATCH_TEST(test_page__bad_parameters_say_what_is_allowed)
 {
-	(void)state;
 	answers("GET", "/v1/items?sort=colour", 400, "bad_value");
 	assert_true(answer_has("id, size, mark"));
 	answers("GET", "/v1/items?state=blue", 400, "bad_value");
@@ -961,11 +934,10 @@ static void test_page__bad_parameters_say_what_is_allowed(void **state)
 	answers("GET", "/v1/items?after=2", 400, "bad_value");
 }
 
-static void test_page__a_next_belongs_to_its_order(void **state)
+DISPATCH_TEST(test_page__a_next_belongs_to_its_order)
 {
 	char what[512];
 
-	(void)state;
 	lists("/v1/items?sort=size&limit=1", "2", 3);
 	(void)snprintf(what, sizeof(what), "/v1/items?sort=mark&after=%s", next);
 	answers("GET", what, 400, "bad_value");
@@ -973,24 +945,21 @@ static void test_page__a_next_belongs_to_its_order(void **state)
 	answers("GET", what, 400, "bad_value");
 }
 
-static void test_page__items_outside_the_page_are_not_encoded(void **state)
+DISPATCH_TEST(test_page__items_outside_the_page_are_not_encoded)
 {
-	(void)state;
 	lists("/v1/items?limit=1&sort=size", "2", 3);
 	assert_int_equal(test.handled, 1);
 }
 
-static void test_waiter__without_a_wait_the_answer_comes_at_once(void **state)
+DISPATCH_TEST(test_waiter__without_a_wait_the_answer_comes_at_once)
 {
-	(void)state;
 	assert_int_equal(send_request("POST", "/v1/wait"), 200);
 	assert_true(answer_has("timeout"));
 	assert_null(vbd_reply_find_header(&request.reply, "Preference-Applied"));
 }
 
-static void test_waiter__a_change_answers(void **state)
+DISPATCH_TEST(test_waiter__a_change_answers)
 {
-	(void)state;
 	with_header("Prefer", "wait=10");
 	assert_int_equal(send_request("POST", "/v1/wait"), 0);
 	vbd_watch_notify(&test.watches, false);
@@ -1004,9 +973,8 @@ static void test_waiter__a_change_answers(void **state)
 	assert_true(vbd_list_empty(&test.watches));
 }
 
-static void test_waiter__the_deadline_answers(void **state)
+DISPATCH_TEST(test_waiter__the_deadline_answers)
 {
-	(void)state;
 	with_header("Prefer", "wait=10");
 	assert_int_equal(send_request("POST", "/v1/wait"), 0);
 	test.on_timeout(&request, test.park_arg);
@@ -1014,9 +982,8 @@ static void test_waiter__the_deadline_answers(void **state)
 	assert_true(vbd_list_empty(&test.watches));
 }
 
-static void test_waiter__the_end_of_the_object_answers(void **state)
+DISPATCH_TEST(test_waiter__the_end_of_the_object_answers)
 {
-	(void)state;
 	with_header("Prefer", "wait=10");
 	assert_int_equal(send_request("POST", "/v1/wait"), 0);
 	vbd_watch_notify(&test.watches, true);
@@ -1024,9 +991,8 @@ static void test_waiter__the_end_of_the_object_answers(void **state)
 	assert_true(vbd_list_empty(&test.watches));
 }
 
-static void test_waiter__what_a_client_has_begun_is_told_to_its_repeat(void **state)
+DISPATCH_TEST(test_waiter__what_a_client_has_begun_is_told_to_its_repeat)
 {
-	(void)state;
 	with_header("Prefer", "wait=10");
 	with_header("Idempotency-Key", "k");
 	assert_int_equal(send_request("POST", "/v1/wait"), 0);
@@ -1038,9 +1004,8 @@ static void test_waiter__what_a_client_has_begun_is_told_to_its_repeat(void **st
 	assert_true(answer_has("timeout"));
 }
 
-static void test_waiter__a_failure_of_what_was_begun_is_told_to_its_repeat(void **state)
+DISPATCH_TEST(test_waiter__a_failure_of_what_was_begun_is_told_to_its_repeat)
 {
-	(void)state;
 	test.wait_fails = true;
 	with_header("Prefer", "wait=10");
 	with_header("Idempotency-Key", "k");
@@ -1052,9 +1017,8 @@ static void test_waiter__a_failure_of_what_was_begun_is_told_to_its_repeat(void 
 	assert_true(answer_has("the peer rejected it"));
 }
 
-static void test_waiter__where_none_can_wait_the_state_is_told(void **state)
+DISPATCH_TEST(test_waiter__where_none_can_wait_the_state_is_told)
 {
-	(void)state;
 	test.park_status = VBD_E_TOO_MANY_REQUESTS;
 	with_header("Prefer", "wait=10");
 	assert_int_equal(send_request("POST", "/v1/wait"), 200);
@@ -1072,9 +1036,8 @@ static void with_large_body(void)
 	test.json_max_bytes = 1 << 16;
 }
 
-static void test_dispatch__a_large_body_is_parsed_in_a_turn_to_come(void **state)
+DISPATCH_TEST(test_dispatch__a_large_body_is_parsed_in_a_turn_to_come)
 {
-	(void)state;
 	with_large_body();
 	assert_int_equal(send_request("POST", "/v1/things"), 0);
 	assert_int_equal(test.handled, 0);
@@ -1084,9 +1047,8 @@ static void test_dispatch__a_large_body_is_parsed_in_a_turn_to_come(void **state
 	assert_int_equal(request.reply.status, 200);
 }
 
-static void test_dispatch__a_large_body_whose_client_leaves_is_not_parsed(void **state)
+DISPATCH_TEST(test_dispatch__a_large_body_whose_client_leaves_is_not_parsed)
 {
-	(void)state;
 	with_large_body();
 	assert_int_equal(send_request("POST", "/v1/things"), 0);
 	test.on_gone(&request, test.park_arg);
@@ -1094,61 +1056,9 @@ static void test_dispatch__a_large_body_whose_client_leaves_is_not_parsed(void *
 	assert_int_equal(test.handled, 0);
 }
 
-static void test_dispatch__a_route_without_a_body_takes_no_large_one(void **state)
+DISPATCH_TEST(test_dispatch__a_route_without_a_body_takes_no_large_one)
 {
-	(void)state;
 	with_large_body();
 	answers("POST", "/v1/kick", 413, "body_too_large");
 	assert_int_equal(test.handled, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_dispatch__a_large_body_is_parsed_in_a_turn_to_come),
-		TEST(test_dispatch__a_large_body_whose_client_leaves_is_not_parsed),
-		TEST(test_dispatch__a_route_without_a_body_takes_no_large_one),
-		TEST(test_dispatch__a_request_finds_its_handler),
-		TEST(test_dispatch__unknown_paths_and_methods_are_told_apart),
-		TEST(test_dispatch__a_request_is_audited_once),
-		TEST(test_dispatch__a_repeat_by_its_key_is_audited),
-		TEST(test_dispatch__a_client_that_leaves_is_audited),
-		TEST(test_dispatch__a_malformed_request_ends_the_connection),
-		TEST(test_dispatch__the_wrong_site_learns_nothing),
-		TEST(test_dispatch__without_a_role_not_even_paths_are_told),
-		TEST(test_dispatch__an_open_request_stays_while_its_sender_would_be_let_in),
-		TEST(test_dispatch__a_body_must_say_that_it_is_json),
-		TEST(test_dispatch__bodies_are_needed_optional_or_unwanted),
-		TEST(test_dispatch__a_body_over_the_limit_is_refused_before_it_is_parsed),
-		TEST(test_dispatch__a_stream_goes_into_its_sink),
-		TEST(test_dispatch__a_full_sink_is_the_answer),
-		TEST(test_dispatch__a_handler_without_an_answer_is_an_internal_error),
-		TEST(test_dispatch__a_repeat_gets_the_first_answer),
-		TEST(test_dispatch__a_request_that_did_nothing_runs_again_under_its_key),
-		TEST(test_dispatch__a_request_that_did_something_runs_once_even_if_it_failed),
-		TEST(test_dispatch__a_request_for_another_run_does_nothing),
-		TEST(test_dispatch__both_forms_of_a_wait_are_the_same),
-		TEST(test_dispatch__values_of_parameters_are_checked),
-		TEST(test_page__a_list_is_read_page_by_page),
-		TEST(test_page__a_list_is_sorted_with_ids_for_ties),
-		TEST(test_page__a_list_goes_on_when_the_last_item_is_gone),
-		TEST(test_page__a_state_or_a_member_selects),
-		TEST(test_page__items_have_the_short_form_unless_more_is_asked_for),
-		TEST(test_page__fields_are_members_of_the_object),
-		TEST(test_page__a_reader_gets_no_hidden_member),
-		TEST(test_page__bad_parameters_say_what_is_allowed),
-		TEST(test_page__a_next_belongs_to_its_order),
-		TEST(test_page__items_outside_the_page_are_not_encoded),
-		TEST(test_waiter__without_a_wait_the_answer_comes_at_once),
-		TEST(test_waiter__a_change_answers),
-		TEST(test_waiter__the_deadline_answers),
-		TEST(test_waiter__the_end_of_the_object_answers),
-		TEST(test_waiter__a_failure_of_what_was_begun_is_told_to_its_repeat),
-		TEST(test_waiter__what_a_client_has_begun_is_told_to_its_repeat),
-		TEST(test_waiter__where_none_can_wait_the_state_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

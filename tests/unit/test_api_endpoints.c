@@ -66,6 +66,8 @@ static int teardown(void **state)
 	return svc_teardown(state);
 }
 
+#define ENDPOINTS_TEST(name) TEST_WITH(name, struct svc *svc, setup, teardown)
+
 static struct vbd_endpoint_record *find(struct svc *svc)
 {
 	return vbd_object_find(svc->daemon->ud_endpoints, "1", NULL);
@@ -81,19 +83,19 @@ static const struct vbd_endpoint *post(struct svc *svc, json_t *body)
 	return find(svc)->endpoint;
 }
 
-static void test_api_endpoints__the_queue_pair_is_ud(void **state)
+ENDPOINTS_TEST(test_api_endpoints__the_queue_pair_is_ud)
 {
-	const struct vbd_endpoint *endpoint = post(*state, json_object());
+	const struct vbd_endpoint *endpoint = post(svc, json_object());
 
 	assert_int_equal(endpoint->params.qp.transport, VBD_TRANSPORT_UD);
 	assert_int_equal(endpoint->qp.ibv_qp->qp_type, IBV_QPT_UD);
 }
 
-static void test_api_endpoints__parameters_that_are_not_named_have_their_default(void **state)
+ENDPOINTS_TEST(test_api_endpoints__parameters_that_are_not_named_have_their_default)
 {
 	const struct vbd_endpoint_params initial = vbd_endpoint_params_default();
 	const struct vbd_endpoint *endpoint =
-		post(*state, json_pack("{s:{s:i}}", "qp", "rq_depth", 8));
+		post(svc, json_pack("{s:{s:i}}", "qp", "rq_depth", 8));
 
 	assert_int_equal(endpoint->params.qp.rq_depth, 8);
 	assert_int_equal(endpoint->params.qp.sq_depth, initial.qp.sq_depth);
@@ -102,10 +104,8 @@ static void test_api_endpoints__parameters_that_are_not_named_have_their_default
 	assert_int_equal(endpoint->params.qkey, initial.qkey);
 }
 
-static void test_api_endpoints__the_answer_comes_when_it_is_ready(void **state)
+ENDPOINTS_TEST(test_api_endpoints__the_answer_comes_when_it_is_ready)
 {
-	struct svc *svc = *state;
-
 	fake_block("ibv_reg_mr");
 	begin(svc, json_object());
 	svc_turn(svc);
@@ -118,10 +118,8 @@ static void test_api_endpoints__the_answer_comes_when_it_is_ready(void **state)
 	assert_int_equal(fake_on_control(), 0);
 }
 
-static void test_api_endpoints__a_client_that_does_not_wait_sees_it_open(void **state)
+ENDPOINTS_TEST(test_api_endpoints__a_client_that_does_not_wait_sees_it_open)
 {
-	struct svc *svc = *state;
-
 	test.req.respond_async = true;
 	fake_block("ibv_reg_mr");
 	begin(svc, json_object());
@@ -131,10 +129,8 @@ static void test_api_endpoints__a_client_that_does_not_wait_sees_it_open(void **
 	SVC_UNTIL(svc, find(svc)->endpoint->state == VBD_ENDPOINT_READY);
 }
 
-static void test_api_endpoints__a_wait_that_is_over_leaves_it_opening(void **state)
+ENDPOINTS_TEST(test_api_endpoints__a_wait_that_is_over_leaves_it_opening)
 {
-	struct svc *svc = *state;
-
 	test.req.wait_asked = true;
 	test.req.wait_ms = 5000;
 	fake_block("ibv_reg_mr");
@@ -147,10 +143,8 @@ static void test_api_endpoints__a_wait_that_is_over_leaves_it_opening(void **sta
 }
 
 /* A repeat under the same Idempotency-Key gets the state. */
-static void test_api_endpoints__a_client_that_leaves_does_not_stop_it(void **state)
+ENDPOINTS_TEST(test_api_endpoints__a_client_that_leaves_does_not_stop_it)
 {
-	struct svc *svc = *state;
-
 	fake_block("ibv_reg_mr");
 	begin(svc, json_object());
 	test.on_gone(&test.req, test.park_arg);
@@ -159,10 +153,9 @@ static void test_api_endpoints__a_client_that_leaves_does_not_stop_it(void **sta
 	SVC_UNTIL(svc, find(svc)->endpoint->state == VBD_ENDPOINT_READY);
 }
 
-static void test_api_endpoints__what_fails_is_a_problem_and_leaves_nothing(void **state)
+ENDPOINTS_TEST(test_api_endpoints__what_fails_is_a_problem_and_leaves_nothing)
 {
 	static const char *const calls[] = {"ibv_reg_mr", "ibv_create_qp", "ibv_modify_qp"};
-	struct svc *svc = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
 		memset(&test, 0, sizeof(test));
@@ -183,10 +176,8 @@ static void test_api_endpoints__what_fails_is_a_problem_and_leaves_nothing(void 
 	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
 }
 
-static void test_api_endpoints__one_that_fails_unwatched_stays_with_its_error(void **state)
+ENDPOINTS_TEST(test_api_endpoints__one_that_fails_unwatched_stays_with_its_error)
 {
-	struct svc *svc = *state;
-
 	test.req.respond_async = true;
 	fake_fail_next("ibv_reg_mr", ENOMEM);
 	begin(svc, json_object());
@@ -196,10 +187,8 @@ static void test_api_endpoints__one_that_fails_unwatched_stays_with_its_error(vo
 	assert_string_equal(find(svc)->endpoint->qp.first_error.error.call, "ibv_reg_mr");
 }
 
-static void test_api_endpoints__one_that_another_client_deletes_is_a_problem(void **state)
+ENDPOINTS_TEST(test_api_endpoints__one_that_another_client_deletes_is_a_problem)
 {
-	struct svc *svc = *state;
-
 	fake_block("ibv_reg_mr");
 	begin(svc, json_object());
 	vbd_object_delete(&find(svc)->object);
@@ -209,23 +198,4 @@ static void test_api_endpoints__one_that_another_client_deletes_is_a_problem(voi
 	SVC_UNTIL(svc, test.req.reply.status);
 	assert_int_equal(test.req.reply.status, 424);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_api_endpoints__##name, setup, teardown)
-		TEST(the_queue_pair_is_ud),
-		TEST(parameters_that_are_not_named_have_their_default),
-		TEST(the_answer_comes_when_it_is_ready),
-		TEST(a_client_that_does_not_wait_sees_it_open),
-		TEST(a_wait_that_is_over_leaves_it_opening),
-		TEST(a_client_that_leaves_does_not_stop_it),
-		TEST(what_fails_is_a_problem_and_leaves_nothing),
-		TEST(one_that_fails_unwatched_stays_with_its_error),
-		TEST(one_that_another_client_deletes_is_a_problem),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

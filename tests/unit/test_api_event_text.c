@@ -14,13 +14,12 @@ static struct vbd_event event_with(uint64_t seq)
 		.seq = seq, .type = VBD_EVENT_DAEMON_STARTED, .detail = "it is a test"};
 }
 
-static void test_event_text__an_event_is_encoded_once_for_all_who_follow(void **state)
+TEST(test_event_text__an_event_is_encoded_once_for_all_who_follow)
 {
 	struct vbd_event_texts texts = {0};
 	const struct vbd_event event = event_with(7), other = event_with(8);
 	struct vbd_event_text *first = vbd_event_text_of(&texts, &daemon_of_run, &event);
 
-	(void)state;
 	assert_non_null(first);
 	assert_memory_equal(first->bytes, "id: 0123456789abcdef-7\ndata: {", 30);
 	assert_memory_equal(first->bytes + first->len_bytes - 3, "}\n\n", 3);
@@ -35,14 +34,13 @@ static void test_event_text__an_event_is_encoded_once_for_all_who_follow(void **
 	vbd_event_texts_fini(&texts);
 }
 
-static void test_event_text__a_slow_follower_keeps_its_text_when_newer_events_come(void **state)
+TEST(test_event_text__a_slow_follower_keeps_its_text_when_newer_events_come)
 {
 	struct vbd_event_texts texts = {0};
 	const struct vbd_event event = event_with(1);
 	struct vbd_event_text *slow = vbd_event_text_of(&texts, &daemon_of_run, &event);
 	struct vbd_event_text *again;
 
-	(void)state;
 	for (uint64_t seq = 2; seq <= 1 + VBD_EVENT_TEXTS; seq++) {
 		const struct vbd_event newer = event_with(seq);
 
@@ -55,15 +53,4 @@ static void test_event_text__a_slow_follower_keeps_its_text_when_newer_events_co
 	vbd_event_text_unref(again);
 	vbd_event_text_unref(slow);
 	vbd_event_texts_fini(&texts);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_event_text__an_event_is_encoded_once_for_all_who_follow),
-		cmocka_unit_test(
-			test_event_text__a_slow_follower_keeps_its_text_when_newer_events_come),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,9 +99,10 @@ static int setup(void **state)
 	return rc;
 }
 
-static void test_api_events__a_long_search_takes_several_turns(void **state)
+#define EVENTS_TEST(name) TEST_WITH(name, struct svc *svc, setup, svc_teardown)
+
+EVENTS_TEST(test_api_events__a_long_search_takes_several_turns)
 {
-	struct svc *svc = *state;
 	json_t *at_once, *in_turns;
 
 	(void)log_event(svc, VBD_EVENT_DAEMON_STOPPING);
@@ -119,9 +120,8 @@ static void test_api_events__a_long_search_takes_several_turns(void **state)
 	json_decref(in_turns);
 }
 
-static void test_api_events__a_long_page_is_written_over_several_turns(void **state)
+EVENTS_TEST(test_api_events__a_long_page_is_written_over_several_turns)
 {
-	struct svc *svc = *state;
 	json_t *at_once, *in_turns;
 
 	svc->daemon->turns.budget_ns = UINT64_MAX;
@@ -137,9 +137,8 @@ static void test_api_events__a_long_page_is_written_over_several_turns(void **st
 	json_decref(in_turns);
 }
 
-static void test_api_events__a_page_that_just_fits_ends_with_the_log(void **state)
+EVENTS_TEST(test_api_events__a_page_that_just_fits_ends_with_the_log)
 {
-	struct svc *svc = *state;
 	uint64_t last;
 	json_t *page;
 
@@ -157,9 +156,8 @@ static void test_api_events__a_page_that_just_fits_ends_with_the_log(void **stat
 	json_decref(page);
 }
 
-static void test_api_events__events_that_go_meanwhile_are_told(void **state)
+EVENTS_TEST(test_api_events__events_that_go_meanwhile_are_told)
 {
-	struct svc *svc = *state;
 	json_t *page;
 
 	svc->daemon->turns.budget_ns = 0;
@@ -172,9 +170,8 @@ static void test_api_events__events_that_go_meanwhile_are_told(void **state)
 	json_decref(page);
 }
 
-static void test_api_events__after_a_long_search_a_request_waits(void **state)
+EVENTS_TEST(test_api_events__after_a_long_search_a_request_waits)
 {
-	struct svc *svc = *state;
 	json_t *page;
 
 	svc->daemon->turns.budget_ns = 0;
@@ -190,10 +187,8 @@ static void test_api_events__after_a_long_search_a_request_waits(void **state)
 	json_decref(page);
 }
 
-static void test_api_events__a_client_may_leave_during_a_search(void **state)
+EVENTS_TEST(test_api_events__a_client_may_leave_during_a_search)
 {
-	struct svc *svc = *state;
-
 	svc->daemon->turns.budget_ns = 0;
 	ask(svc, "/v1/events?limit=1000&after=oldest", 0);
 	vbd_loop_turn(svc->daemon->loop, false);
@@ -203,10 +198,8 @@ static void test_api_events__a_client_may_leave_during_a_search(void **state)
 	assert_int_equal(test.req.reply.status, 0);
 }
 
-static void test_api_events__who_waits_is_told_that_the_daemon_stops(void **state)
+EVENTS_TEST(test_api_events__who_waits_is_told_that_the_daemon_stops)
 {
-	struct svc *svc = *state;
-
 	ask(svc, "/v1/events?type=connection_requested&after=now", 60000);
 	assert_int_equal(test.req.reply.status, 0);
 	svc_restart(svc);
@@ -214,21 +207,4 @@ static void test_api_events__who_waits_is_told_that_the_daemon_stops(void **stat
 	assert_non_null(memmem(test.req.reply.body, test.req.reply.body_bytes,
 		"\"code\":\"stopping\"", strlen("\"code\":\"stopping\"")));
 	vbd_request_fini(&test.req);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_api_events__##name, setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_long_search_takes_several_turns),
-		TEST(a_long_page_is_written_over_several_turns),
-		TEST(a_page_that_just_fits_ends_with_the_log),
-		TEST(events_that_go_meanwhile_are_told),
-		TEST(after_a_long_search_a_request_waits),
-		TEST(a_client_may_leave_during_a_search),
-		TEST(who_waits_is_told_that_the_daemon_stops),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,8 @@ static int teardown(void **state)
 	return svc_teardown(&svc);
 }
 
+#define EXPLANATION_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static json_t *explained_for(const struct fixture *f, enum vbd_role role)
 {
 	struct vbd_encoder out = vbd_encode_begin();
@@ -93,10 +95,8 @@ static void set_gid(uint8_t gid[16], uint8_t last)
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-static void test_explanation__has_each_member_also_when_nothing_is_known(void **state)
+EXPLANATION_TEST(test_explanation__has_each_member_also_when_nothing_is_known)
 {
-	struct fixture *f = *state;
-
 	(void)snprintf(f->explanation.summary, sizeof(f->explanation.summary), "It is well.");
 	document_is(explained_for(f, VBD_ROLE_CONTROL),
 		"{'connection':{'id':1,'name':'c'},'state':'established','summary':'It is well.',"
@@ -111,9 +111,8 @@ static void test_explanation__has_each_member_also_when_nothing_is_known(void **
 		"'followed_by':{'flushed':0,'flushed_sends':0,'flushed_receives':0,'errors':0}}");
 }
 
-static void test_explanation__facts_of_the_device(void **state)
+EXPLANATION_TEST(test_explanation__facts_of_the_device)
 {
-	struct fixture *f = *state;
 	struct vbd_facts *facts = &f->explanation.facts;
 
 	facts->device_id = 4;
@@ -133,9 +132,8 @@ static void test_explanation__facts_of_the_device(void **state)
 }
 
 /* The peer's GID has the type of the local one, once both have spoken. */
-static void test_explanation__facts_of_the_gids(void **state)
+EXPLANATION_TEST(test_explanation__facts_of_the_gids)
 {
-	struct fixture *f = *state;
 	struct vbd_facts *facts = &f->explanation.facts;
 	uint64_t established_ns = f->connection->conn->established_ns;
 
@@ -158,9 +156,8 @@ static void test_explanation__facts_of_the_gids(void **state)
 	f->connection->conn->established_ns = established_ns;
 }
 
-static void test_explanation__facts_of_the_timers(void **state)
+EXPLANATION_TEST(test_explanation__facts_of_the_timers)
 {
-	struct fixture *f = *state;
 	struct vbd_facts *facts = &f->explanation.facts;
 
 	facts->ack_timeout = 14;
@@ -182,9 +179,8 @@ static void test_explanation__facts_of_the_timers(void **state)
 		       "'rnr_retry':null}");
 }
 
-static void test_explanation__facts_of_the_listener_and_of_locked_memory(void **state)
+EXPLANATION_TEST(test_explanation__facts_of_the_listener_and_of_locked_memory)
 {
-	struct fixture *f = *state;
 	struct vbd_facts *facts = &f->explanation.facts;
 
 	facts->waiting = 2;
@@ -196,9 +192,8 @@ static void test_explanation__facts_of_the_listener_and_of_locked_memory(void **
 		       "'memlock':{'locked_bytes':4096,'limit_bytes':8192}}");
 }
 
-static void test_explanation__facts_of_the_route_and_the_neighbour(void **state)
+EXPLANATION_TEST(test_explanation__facts_of_the_route_and_the_neighbour)
 {
-	struct fixture *f = *state;
 	struct vbd_facts *facts = &f->explanation.facts;
 	struct vbd_pv_netroute *netroute = &facts->netroute;
 
@@ -255,10 +250,8 @@ static void add_finding(struct fixture *f, enum vbd_finding_code code, const cha
 	(void)snprintf(finding->detail, sizeof(finding->detail), "%s", detail);
 }
 
-static void test_explanation__clauses_become_sentences(void **state)
+EXPLANATION_TEST(test_explanation__clauses_become_sentences)
 {
-	struct fixture *f = *state;
-
 	(void)snprintf(f->explanation.facts.device, sizeof(f->explanation.facts.device), "rxe0");
 	(void)snprintf(f->explanation.facts.incident.peer,
 		sizeof(f->explanation.facts.incident.peer), "fd00::2");
@@ -279,9 +272,8 @@ static void test_explanation__clauses_become_sentences(void **state)
 	expect(f, VBD_ROLE_READ, "hints", "['Add it.','Add a route.']");
 }
 
-static void test_explanation__the_longest_clause_is_whole(void **state)
+EXPLANATION_TEST(test_explanation__the_longest_clause_is_whole)
 {
-	struct fixture *f = *state;
 	char text[sizeof(f->explanation.diagnoses.items[0].text)], sentence[sizeof(text) + 1];
 	json_t *json;
 
@@ -297,9 +289,8 @@ static void test_explanation__the_longest_clause_is_whole(void **state)
 }
 
 /* Each hint comes once, and "Nothing to do" and remarks are no hints. */
-static void test_explanation__findings_give_hints_where_no_cause_is_known(void **state)
+EXPLANATION_TEST(test_explanation__findings_give_hints_where_no_cause_is_known)
 {
-	struct fixture *f = *state;
 	enum vbd_finding_code worst = 0, remark = VBD_FINDING_COUNT - 1;
 	json_t *json, *hints;
 
@@ -334,9 +325,8 @@ static void test_explanation__findings_give_hints_where_no_cause_is_known(void *
 	expect(f, VBD_ROLE_READ, "hints", "[]");
 }
 
-static void test_explanation__names_of_the_end_are_explained(void **state)
+EXPLANATION_TEST(test_explanation__names_of_the_end_are_explained)
 {
-	struct fixture *f = *state;
 	struct vbd_qp *qp = &f->connection->conn->qp;
 	const json_t *causes;
 	json_t *json;
@@ -362,13 +352,12 @@ static void test_explanation__names_of_the_end_are_explained(void **state)
 
 /* --- the request and what surrounds it -------------------------------------------------------- */
 
-static void test_explanation__address_and_key_are_for_operators(void **state)
+EXPLANATION_TEST(test_explanation__address_and_key_are_for_operators)
 {
 	static const char shown[] = "{'op':'write','transfer':7,'length_bytes':64,'bytes_done':32,"
 				    "'remote_addr':'0x7f00','rkey':'0x0000001f'}";
 	static const char hidden[] = "{'op':'write','transfer':7,'length_bytes':64,"
 				     "'bytes_done':32,'remote_addr':null,'rkey':null}";
-	struct fixture *f = *state;
 	struct vbd_incident *incident = &f->explanation.facts.incident;
 
 	incident->outcome = VBD_OUTCOME_ACCESS;
@@ -405,9 +394,8 @@ static void expect_report(const struct fixture *f, enum vbd_role role, const cha
 	json_decref(json);
 }
 
-static void test_explanation__the_peers_report_is_told(void **state)
+EXPLANATION_TEST(test_explanation__the_peers_report_is_told)
 {
-	struct fixture *f = *state;
 	struct vbd_report *report = &f->explanation.facts.peer_report;
 
 	report->known = true;
@@ -433,9 +421,8 @@ static void test_explanation__the_peers_report_is_told(void **state)
 	expect_report(f, VBD_ROLE_READ, "{'length_bytes':64,'remote_addr':null,'rkey':null}");
 }
 
-static void test_explanation__tells_what_was_before_and_behind_the_end(void **state)
+EXPLANATION_TEST(test_explanation__tells_what_was_before_and_behind_the_end)
 {
-	struct fixture *f = *state;
 	struct vbd_conn *conn = f->connection->conn;
 	struct vbd_timeline_entry *entry = calloc(1, sizeof(*entry) + sizeof("to x"));
 	json_t *json;
@@ -471,9 +458,8 @@ static json_t *reached(
 	return document_end(&out);
 }
 
-static void test_reachability__has_the_request_and_what_follows(void **state)
+EXPLANATION_TEST(test_reachability__has_the_request_and_what_follows)
 {
-	struct fixture *f = *state;
 	struct vbd_destination destination = {.addr = address_of("10.0.0.2")};
 	json_t *json;
 
@@ -498,28 +484,4 @@ static void test_reachability__has_the_request_and_what_follows(void **state)
 	assert_int_equal(json_array_size(json_object_get(json, "findings")), 1);
 	assert_int_equal(json_array_size(json_object_get(json, "hints")), 1);
 	json_decref(json);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
-		TEST(explanation__has_each_member_also_when_nothing_is_known),
-		TEST(explanation__facts_of_the_device),
-		TEST(explanation__facts_of_the_gids),
-		TEST(explanation__facts_of_the_timers),
-		TEST(explanation__facts_of_the_listener_and_of_locked_memory),
-		TEST(explanation__facts_of_the_route_and_the_neighbour),
-		TEST(explanation__clauses_become_sentences),
-		TEST(explanation__the_longest_clause_is_whole),
-		TEST(explanation__findings_give_hints_where_no_cause_is_known),
-		TEST(explanation__names_of_the_end_are_explained),
-		TEST(explanation__address_and_key_are_for_operators),
-		TEST(explanation__the_peers_report_is_told),
-		TEST(explanation__tells_what_was_before_and_behind_the_end),
-		TEST(reachability__has_the_request_and_what_follows),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,8 @@
 
 /* --- devices --------------------------------------------------------------------------------- */
 
-static void test_api_hardware__a_device_is_told_with_its_ports(void **state)
+REST_TEST(test_api_hardware__a_device_is_told_with_its_ports)
 {
-	struct rest *rest = *state;
 	const json_t *device;
 
 	rest_expect(rest_call(rest, 200, "GET", "/v1/devices", NULL),
@@ -33,10 +32,8 @@ static void test_api_hardware__a_device_is_told_with_its_ports(void **state)
 	rest_expect(rest_call(rest, 404, "GET", "/v1/devices/x", NULL), "{'code':'not_found'}");
 }
 
-static void test_api_hardware__a_device_counts_its_events(void **state)
+REST_TEST(test_api_hardware__a_device_counts_its_events)
 {
-	struct rest *rest = *state;
-
 	fake_device_async(rest->svc->device, IBV_EVENT_PORT_ERR, 1);
 	fake_device_async(rest->svc->device, IBV_EVENT_PORT_ERR, 1);
 	for (;;) {
@@ -48,10 +45,9 @@ static void test_api_hardware__a_device_counts_its_events(void **state)
 	}
 }
 
-static void test_api_hardware__the_counters_of_a_port_are_read_for_the_answer(void **state)
+REST_TEST(test_api_hardware__the_counters_of_a_port_are_read_for_the_answer)
 {
 	static const char *const parts[] = {"/ports", "/1", "/hw_counters", "/sent_pkts"};
-	struct rest *rest = *state;
 	struct vbd_device *device = vbd_fabric_device(rest->svc->daemon->fabric, "fake0");
 	static char folder[SCRATCH_PATH_BYTES];
 	char path[SCRATCH_PATH_BYTES];
@@ -76,10 +72,8 @@ static void test_api_hardware__the_counters_of_a_port_are_read_for_the_answer(vo
 	scratch_remove(folder);
 }
 
-static void test_api_hardware__a_device_whose_gids_can_not_be_read_has_none(void **state)
+REST_TEST(test_api_hardware__a_device_whose_gids_can_not_be_read_has_none)
 {
-	struct rest *rest = *state;
-
 	fake_fail_next("ibv_query_gid_table", EIO);
 	rest_expect(rest_call(rest, 200, "GET", "/v1/devices/1", NULL),
 		"{'ports':[{'port_num':1,'state':'active','gids':[]}],'ports_error':{'code':"
@@ -95,9 +89,8 @@ static void make_window_memory(struct rest *rest)
 		"{'name':'b','size_bytes':8192,'access':['mw_bind']}");
 }
 
-static void test_api_hardware__a_window_gives_a_part_of_a_buffer(void **state)
+REST_TEST(test_api_hardware__a_window_gives_a_part_of_a_buffer)
 {
-	struct rest *rest = *state;
 	uint64_t addr;
 
 	(void)rest_pair(rest, "", "");
@@ -130,7 +123,7 @@ static void test_api_hardware__a_window_gives_a_part_of_a_buffer(void **state)
 		"{'items':[{'id':2}]}");
 }
 
-static void test_api_hardware__a_window_that_can_not_be_is_refused(void **state)
+REST_TEST(test_api_hardware__a_window_that_can_not_be_is_refused)
 {
 	static const struct {
 		const char *body, *code, *pointer;
@@ -148,7 +141,6 @@ static void test_api_hardware__a_window_that_can_not_be_is_refused(void **state)
 		{"{'connection':'c','type':2,'access':['remote_read']}", "missing_field",
 			"/buffer"},
 	};
-	struct rest *rest = *state;
 
 	(void)rest_pair(rest, "", "");
 	make_window_memory(rest);
@@ -176,10 +168,8 @@ static void read_range(struct rest *rest, const char *range, int status, const c
 		assert_string_equal(strstr(rest->reply, "\r\n\r\n") + 4, bytes);
 }
 
-static void test_api_hardware__a_range_of_bytes_is_read(void **state)
+REST_TEST(test_api_hardware__a_range_of_bytes_is_read)
 {
-	struct rest *rest = *state;
-
 	(void)rest_call(rest, 201, "POST", "/v1/buffers", "{'name':'b','size_bytes':16}");
 	(void)rest_call(rest, 200, "PUT", "/v1/buffers/b/data", "0123456789abcdef");
 	read_range(rest, "bytes=2-5", 206, "Content-Range: bytes 2-5/16\r\n", "2345");
@@ -198,10 +188,9 @@ static void test_api_hardware__a_range_of_bytes_is_read(void **state)
 		"{'errors':[{'parameter':'length_bytes'}]}");
 }
 
-static void test_api_hardware__a_long_download_has_each_byte_in_its_place(void **state)
+REST_TEST(test_api_hardware__a_long_download_has_each_byte_in_its_place)
 {
 	static char wanted[500000];
-	struct rest *rest = *state;
 	const struct vbd_buffer *buffer;
 	const char *body;
 
@@ -227,9 +216,8 @@ static void make_manual(struct rest *rest, const char *name)
 		"{'name':'%s','bringup':'manual','device':'fake0'}", name);
 }
 
-static void test_api_hardware__one_tells_the_numbers_that_the_other_takes(void **state)
+REST_TEST(test_api_hardware__one_tells_the_numbers_that_the_other_takes)
 {
-	struct rest *rest = *state;
 	char *local;
 	const json_t *made;
 
@@ -254,10 +242,8 @@ static void test_api_hardware__one_tells_the_numbers_that_the_other_takes(void *
 	free(local);
 }
 
-static void test_api_hardware__what_the_peer_does_not_tell_is_null(void **state)
+REST_TEST(test_api_hardware__what_the_peer_does_not_tell_is_null)
 {
-	struct rest *rest = *state;
-
 	make_manual(rest, "m");
 	rest_expect(rest_call(rest, 200, "POST", "/v1/connections/m/remote",
 			    "{'gid':'::ffff:10.0.0.9','qpn':99,'psn':7,'sl':3,'traffic_class':8,'"
@@ -272,20 +258,16 @@ static void test_api_hardware__what_the_peer_does_not_tell_is_null(void **state)
 		"{'state':'established','qp_attr':{'state':'RTS'}}");
 }
 
-static void test_api_hardware__a_client_that_does_not_wait_gets_the_number_later(void **state)
+REST_TEST(test_api_hardware__a_client_that_does_not_wait_gets_the_number_later)
 {
-	struct rest *rest = *state;
-
 	rest->headers = "Prefer: respond-async\r\n";
 	rest_expect(rest_call(rest, 202, "POST", "/v1/connections",
 			    "{'name':'m','bringup':'manual','device':'fake0'}"),
 		"{'name':'m','bringup':'manual'}");
 }
 
-static void test_api_hardware__a_step_that_the_device_refuses_is_a_problem(void **state)
+REST_TEST(test_api_hardware__a_step_that_the_device_refuses_is_a_problem)
 {
-	struct rest *rest = *state;
-
 	make_manual(rest, "m");
 	fake_fail_next("ibv_modify_qp", EINVAL);
 	rest_expect(rest_call(rest, 424, "POST", "/v1/connections/m/remote",
@@ -296,7 +278,7 @@ static void test_api_hardware__a_step_that_the_device_refuses_is_a_problem(void 
 		"{'state':'awaiting_remote','error':null,'qp_attr':{'state':'INIT','rqpn':null}}");
 }
 
-static void test_api_hardware__numbers_that_can_not_be_are_refused(void **state)
+REST_TEST(test_api_hardware__numbers_that_can_not_be_are_refused)
 {
 	static const struct {
 		const char *body, *code, *pointer;
@@ -314,7 +296,6 @@ static void test_api_hardware__numbers_that_can_not_be_are_refused(void **state)
 		{"{'gid':'::ffff:10.0.0.9','qpn':2,'psn':7,'qp_type':'uc'}", "bad_value",
 			"/qp_type"},
 	};
-	struct rest *rest = *state;
 
 	make_manual(rest, "m");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++)
@@ -328,40 +309,14 @@ static void test_api_hardware__numbers_that_can_not_be_are_refused(void **state)
 		"{'state':'awaiting_remote','manual':{'remote':null}}");
 }
 
-static void test_api_hardware__a_request_names_a_device_as_answers_do(void **state)
+REST_TEST(test_api_hardware__a_request_names_a_device_as_answers_do)
 {
 	static const char *const devices[] = {"'fake0'", "1", "'1'", "{'id':1}",
 		"{'id':1,'name':null}", "{'id':7,'name':'fake0'}"};
-	struct rest *rest = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(devices); i++)
 		rest_expect(rest_call(rest, 201, "POST", "/v1/pds", "{'device':%s}", devices[i]),
 			"{'device':{'id':1,'name':'fake0'}}");
 	rest_expect(rest_call(rest, 503, "POST", "/v1/pds", "{'device':2}"),
 		"{'code':'no_device','errors':[{'pointer':'/device'}]}");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_api_hardware__##name, rest_setup, rest_teardown)
-		TEST(a_device_is_told_with_its_ports),
-		TEST(a_device_counts_its_events),
-		TEST(the_counters_of_a_port_are_read_for_the_answer),
-		TEST(a_device_whose_gids_can_not_be_read_has_none),
-		TEST(a_window_gives_a_part_of_a_buffer),
-		TEST(a_window_that_can_not_be_is_refused),
-		TEST(a_range_of_bytes_is_read),
-		TEST(a_long_download_has_each_byte_in_its_place),
-		TEST(one_tells_the_numbers_that_the_other_takes),
-		TEST(what_the_peer_does_not_tell_is_null),
-		TEST(a_client_that_does_not_wait_gets_the_number_later),
-		TEST(a_step_that_the_device_refuses_is_a_problem),
-		TEST(numbers_that_can_not_be_are_refused),
-		TEST(a_request_names_a_device_as_answers_do),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

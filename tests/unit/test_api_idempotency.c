@@ -25,6 +25,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+#define IDEMPOTENCY_TEST(name) TEST_WITH(name, void *no_fixture, set_up, tear_down)
+
 static struct vbd_idem_request request_of(const char *key, const char *body)
 {
 	return (struct vbd_idem_request){
@@ -70,12 +72,11 @@ static void make(const char *key, uint64_t now_ns)
 	answer(entry, 201, "{}");
 }
 
-static void test_idempotency__a_repeat_gets_the_first_answer(void **state)
+IDEMPOTENCY_TEST(test_idempotency__a_repeat_gets_the_first_answer)
 {
 	struct vbd_idem_entry *entry;
 	struct vbd_reply reply;
 
-	(void)state;
 	assert_int_equal(begin("k", "{\"a\":1}", 1, &entry, &reply), VBD_OK);
 	answer(entry, 201, "made");
 	assert_int_equal(begin("k", "{\"a\":1}", 2, &entry, &reply), VBD_OK);
@@ -87,12 +88,11 @@ static void test_idempotency__a_repeat_gets_the_first_answer(void **state)
 	vbd_reply_fini(&reply);
 }
 
-static void test_idempotency__a_running_request_conflicts(void **state)
+IDEMPOTENCY_TEST(test_idempotency__a_running_request_conflicts)
 {
 	struct vbd_idem_entry *first, *entry;
 	struct vbd_reply reply;
 
-	(void)state;
 	assert_int_equal(begin("k", "{}", 1, &first, &reply), VBD_OK);
 	assert_int_equal(begin("k", "{}", 2, &entry, &reply), VBD_E_IDEMPOTENCY_CONFLICT);
 	vbd_idem_delete(first);
@@ -101,13 +101,12 @@ static void test_idempotency__a_running_request_conflicts(void **state)
 	vbd_idem_delete(entry);
 }
 
-static void test_idempotency__another_request_with_the_key_mismatches(void **state)
+IDEMPOTENCY_TEST(test_idempotency__another_request_with_the_key_mismatches)
 {
 	struct vbd_idem_request request = request_of("k", "{}");
 	struct vbd_idem_entry *entry;
 	struct vbd_reply reply = {0};
 
-	(void)state;
 	make("k", 1);
 	assert_int_equal(begin("k", "{ }", 2, &entry, &reply), VBD_E_IDEMPOTENCY_MISMATCH);
 	request.target = "/v1/listeners";
@@ -135,9 +134,8 @@ static enum vbd_status begin_with(const char *query, const char *if_match)
 	return status;
 }
 
-static void test_idempotency__what_decides_what_is_done_is_of_the_request(void **state)
+IDEMPOTENCY_TEST(test_idempotency__what_decides_what_is_done_is_of_the_request)
 {
-	(void)state;
 	assert_int_equal(begin_with("all=true&dry_run=true&wait_ms=5", NULL), VBD_OK);
 	assert_int_equal(begin_with("all=true&dry_run=true&wait_ms=9", NULL), VBD_OK);
 	assert_int_equal(begin_with("all=true&dry_run=true", NULL), VBD_OK);
@@ -145,13 +143,12 @@ static void test_idempotency__what_decides_what_is_done_is_of_the_request(void *
 	assert_int_equal(begin_with("all=true&dry_run=true", "\"7\""), VBD_E_IDEMPOTENCY_MISMATCH);
 }
 
-static void test_idempotency__each_caller_has_its_own_keys(void **state)
+IDEMPOTENCY_TEST(test_idempotency__each_caller_has_its_own_keys)
 {
 	struct vbd_idem_request request = request_of("k", "{}");
 	struct vbd_idem_entry *entry = NULL;
 	struct vbd_reply reply = {0};
 
-	(void)state;
 	make("k", 1);
 	request.caller = "backup";
 	assert_int_equal(vbd_idem_begin(idem, &request, 2, &entry, &reply, &ticket, NULL), VBD_OK);
@@ -159,13 +156,12 @@ static void test_idempotency__each_caller_has_its_own_keys(void **state)
 	vbd_idem_delete(entry);
 }
 
-static void test_idempotency__an_answer_is_kept_whatever_its_status(void **state)
+IDEMPOTENCY_TEST(test_idempotency__an_answer_is_kept_whatever_its_status)
 {
 	static const unsigned int statuses[] = {202, 409, 424, 500, 503, 507};
 	struct vbd_idem_entry *entry;
 	struct vbd_reply reply;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(statuses); i++) {
 		char key[16];
 
@@ -179,12 +175,11 @@ static void test_idempotency__an_answer_is_kept_whatever_its_status(void **state
 	}
 }
 
-static void test_idempotency__a_request_that_did_nothing_runs_again(void **state)
+IDEMPOTENCY_TEST(test_idempotency__a_request_that_did_nothing_runs_again)
 {
 	struct vbd_idem_entry *entry;
 	struct vbd_reply reply;
 
-	(void)state;
 	assert_int_equal(begin("k", "{}", 1, &entry, &reply), VBD_OK);
 	vbd_idem_delete(entry);
 	assert_int_equal(begin("k", "{\"a\":1}", 2, &entry, &reply), VBD_OK);
@@ -193,12 +188,11 @@ static void test_idempotency__a_request_that_did_nothing_runs_again(void **state
 	assert_int_equal(vbd_idem_count(idem), 0);
 }
 
-static void test_idempotency__entries_grow_old(void **state)
+IDEMPOTENCY_TEST(test_idempotency__entries_grow_old)
 {
 	struct vbd_idem_entry *entry;
 	struct vbd_reply reply;
 
-	(void)state;
 	make("k", 1);
 	assert_int_equal(begin("k", "{}", VBD_IDEM_AGE_MAX_NS, &entry, &reply), VBD_OK);
 	assert_null(entry);
@@ -208,12 +202,11 @@ static void test_idempotency__entries_grow_old(void **state)
 	vbd_idem_delete(entry);
 }
 
-static void test_idempotency__the_oldest_goes_first_and_running_ones_stay(void **state)
+IDEMPOTENCY_TEST(test_idempotency__the_oldest_goes_first_and_running_ones_stay)
 {
 	struct vbd_idem_entry *running, *entry;
 	struct vbd_reply reply;
 
-	(void)state;
 	assert_int_equal(begin("running", "{}", 1, &running, &reply), VBD_OK);
 	make("a", 2);
 	make("b", 3);
@@ -237,13 +230,12 @@ static enum vbd_status begin_by(
 	return vbd_idem_begin(idem, &request, 5, entry, reply, &ticket, NULL);
 }
 
-static void test_idempotency__a_caller_with_many_keys_pushes_out_its_own(void **state)
+IDEMPOTENCY_TEST(test_idempotency__a_caller_with_many_keys_pushes_out_its_own)
 {
 	struct vbd_idem_entry *entry;
 	struct vbd_reply reply;
 	char key[16];
 
-	(void)state;
 	assert_int_equal(begin_by("few", "mine", &entry, &reply), VBD_OK);
 	answer(entry, 201, "{}");
 	for (int i = 0; i < 20; i++) {
@@ -260,12 +252,11 @@ static void test_idempotency__a_caller_with_many_keys_pushes_out_its_own(void **
 	vbd_reply_fini(&reply);
 }
 
-static void test_idempotency__a_repeat_is_found_in_a_full_store(void **state)
+IDEMPOTENCY_TEST(test_idempotency__a_repeat_is_found_in_a_full_store)
 {
 	struct vbd_idem_entry *entry;
 	struct vbd_reply reply;
 
-	(void)state;
 	make("a", 1);
 	make("b", 2);
 	make("c", 3);
@@ -277,13 +268,12 @@ static void test_idempotency__a_repeat_is_found_in_a_full_store(void **state)
 	assert_int_equal(vbd_idem_count(idem), 4);
 }
 
-static void test_idempotency__with_all_running_a_new_key_hits_the_limit(void **state)
+IDEMPOTENCY_TEST(test_idempotency__with_all_running_a_new_key_hits_the_limit)
 {
 	struct vbd_idem_entry *running[4], *entry;
 	struct vbd_reply reply;
 	char key[16];
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		(void)snprintf(key, sizeof(key), "k%d", i);
 		assert_int_equal(begin(key, "{}", 1, &running[i], &reply), VBD_OK);
@@ -293,12 +283,11 @@ static void test_idempotency__with_all_running_a_new_key_hits_the_limit(void **s
 		vbd_idem_delete(running[i]);
 }
 
-static void test_idempotency__requests_that_run_push_out_no_key_of_another(void **state)
+IDEMPOTENCY_TEST(test_idempotency__requests_that_run_push_out_no_key_of_another)
 {
 	struct vbd_idem_entry *running[3], *entry;
 	struct vbd_reply reply;
 
-	(void)state;
 	assert_int_equal(begin_by("few", "mine", &entry, &reply), VBD_OK);
 	answer(entry, 201, "{}");
 	assert_int_equal(begin_by("many", "k0", &running[0], &reply), VBD_OK);
@@ -315,13 +304,12 @@ static void test_idempotency__requests_that_run_push_out_no_key_of_another(void 
 		vbd_idem_delete(running[i]);
 }
 
-static void test_idempotency__bad_keys_are_refused(void **state)
+IDEMPOTENCY_TEST(test_idempotency__bad_keys_are_refused)
 {
 	struct vbd_idem_entry *entry;
 	struct vbd_reply reply;
 	char key[VBD_IDEM_KEY_MAX + 2];
 
-	(void)state;
 	memset(key, 'k', sizeof(key));
 	key[sizeof(key) - 1] = '\0';
 	assert_int_equal(begin(key, "{}", 1, &entry, &reply), VBD_E_TOO_LONG);
@@ -351,12 +339,11 @@ static void keep(const char *key, size_t bytes)
 	free((void *)(uintptr_t)reply.static_body);
 }
 
-static void test_idempotency__answers_have_so_many_bytes_together(void **state)
+IDEMPOTENCY_TEST(test_idempotency__answers_have_so_many_bytes_together)
 {
 	struct vbd_idem_entry *entry;
 	struct vbd_reply reply;
 
-	(void)state;
 	keep("a", VBD_IDEM_BYTES_MAX - 2);
 	keep("b", 1);
 	assert_int_equal(vbd_idem_count(idem), 2);
@@ -370,29 +357,4 @@ static void test_idempotency__answers_have_so_many_bytes_together(void **state)
 	assert_null(entry);
 	assert_int_equal(reply.body_bytes, 1);
 	vbd_reply_fini(&reply);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_idempotency__a_repeat_gets_the_first_answer),
-		TEST(test_idempotency__a_running_request_conflicts),
-		TEST(test_idempotency__another_request_with_the_key_mismatches),
-		TEST(test_idempotency__what_decides_what_is_done_is_of_the_request),
-		TEST(test_idempotency__each_caller_has_its_own_keys),
-		TEST(test_idempotency__an_answer_is_kept_whatever_its_status),
-		TEST(test_idempotency__a_request_that_did_nothing_runs_again),
-		TEST(test_idempotency__entries_grow_old),
-		TEST(test_idempotency__the_oldest_goes_first_and_running_ones_stay),
-		TEST(test_idempotency__a_caller_with_many_keys_pushes_out_its_own),
-		TEST(test_idempotency__a_repeat_is_found_in_a_full_store),
-		TEST(test_idempotency__with_all_running_a_new_key_hits_the_limit),
-		TEST(test_idempotency__requests_that_run_push_out_no_key_of_another),
-		TEST(test_idempotency__bad_keys_are_refused),
-		TEST(test_idempotency__answers_have_so_many_bytes_together),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,6 +243,8 @@ static int teardown(void **state)
 	return rc;
 }
 
+#define KEPT_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static void restart(struct fixture *f)
 {
 	close_api(f);
@@ -334,10 +336,8 @@ static void plug_in(struct fixture *f)
 
 /* --- the configuration ----------------------------------------------------------------------- */
 
-static void test_api_kept__what_the_file_lists_is_made(void **state)
+KEPT_TEST(test_api_kept__what_the_file_lists_is_made)
 {
-	struct fixture *f = *state;
-
 	configure(f, DOOR "buffers:\n- name: pool\n  size_bytes: 64K\n  access: [remote_write]\n");
 	await(f, "door", VBD_KEPT_UP);
 	await(f, "pool", VBD_KEPT_UP);
@@ -347,9 +347,8 @@ static void test_api_kept__what_the_file_lists_is_made(void **state)
 	assert_true(vbd_kept_outlives(kept(f, "pool")));
 }
 
-static void test_api_kept__a_registration_that_fails_loses_no_bytes_of_the_run_before(void **state)
+KEPT_TEST(test_api_kept__a_registration_that_fails_loses_no_bytes_of_the_run_before)
 {
-	struct fixture *f = *state;
 	struct vbd_holder *holder;
 	int fd = -1;
 
@@ -403,9 +402,8 @@ static void systemd_heard(int fd, const char *text)
 		fail_msg("systemd was told %s", bytes);
 }
 
-static void test_api_kept__systemd_holds_as_many_as_it_has_room_for(void **state)
+KEPT_TEST(test_api_kept__systemd_holds_as_many_as_it_has_room_for)
 {
-	struct fixture *f = *state;
 	struct vbd_holder *holder = &f->svc->daemon->reconciler->holder;
 	int systemd = systemd_listen();
 
@@ -455,9 +453,8 @@ static void on_line(enum vbd_log_level level, const char *object, const char *te
 	(void)snprintf(warned.last, sizeof(warned.last), "%s", text);
 }
 
-static void test_api_kept__a_systemd_that_does_not_read_is_told_later(void **state)
+KEPT_TEST(test_api_kept__a_systemd_that_does_not_read_is_told_later)
 {
-	struct fixture *f = *state;
 	struct vbd_holder *holder = &f->svc->daemon->reconciler->holder;
 	int systemd = systemd_listen();
 
@@ -503,9 +500,8 @@ static void test_api_kept__a_systemd_that_does_not_read_is_told_later(void **sta
 	assert_int_equal(close(systemd), 0);
 }
 
-static void test_api_kept__descriptors_of_no_kept_buffer_are_given_back(void **state)
+KEPT_TEST(test_api_kept__descriptors_of_no_kept_buffer_are_given_back)
 {
-	struct fixture *f = *state;
 	struct vbd_holder *holder;
 	int systemd = systemd_listen(), fds[4];
 	char longest[VBD_HELD_NAME_BYTES + 1];
@@ -540,9 +536,8 @@ static void test_api_kept__descriptors_of_no_kept_buffer_are_given_back(void **s
 	assert_int_equal(close(systemd), 0);
 }
 
-static void test_api_kept__a_descriptor_that_nobody_wants_goes_back_at_once(void **state)
+KEPT_TEST(test_api_kept__a_descriptor_that_nobody_wants_goes_back_at_once)
 {
-	struct fixture *f = *state;
 	struct vbd_holder *holder;
 	int systemd = systemd_listen(), fd = -1;
 
@@ -563,10 +558,8 @@ static void test_api_kept__a_descriptor_that_nobody_wants_goes_back_at_once(void
 	assert_int_equal(close(systemd), 0);
 }
 
-static void test_api_kept__what_is_in_use_goes_when_it_is_not(void **state)
+KEPT_TEST(test_api_kept__what_is_in_use_goes_when_it_is_not)
 {
-	struct fixture *f = *state;
-
 	configure(f, "buffers:\n- {name: pool, size_bytes: 4096}\n");
 	await(f, "pool", VBD_KEPT_UP);
 	buffer(f, "pool")->users = 1;
@@ -579,10 +572,8 @@ static void test_api_kept__what_is_in_use_goes_when_it_is_not(void **state)
 	SVC_UNTIL(f->svc, f->svc->daemon->pool_jobs == 0);
 }
 
-static void test_api_kept__what_a_reload_lists_no_longer_goes(void **state)
+KEPT_TEST(test_api_kept__what_a_reload_lists_no_longer_goes)
 {
-	struct fixture *f = *state;
-
 	configure(f, DOOR "buffers:\n- {name: pool, size_bytes: 4096}\n");
 	await(f, "door", VBD_KEPT_UP);
 	await(f, "pool", VBD_KEPT_UP);
@@ -597,9 +588,8 @@ static void test_api_kept__what_a_reload_lists_no_longer_goes(void **state)
 	assert_int_equal(kept(f, "pool")->tries, 1);
 }
 
-static void test_api_kept__a_changed_spec_replaces_the_object(void **state)
+KEPT_TEST(test_api_kept__a_changed_spec_replaces_the_object)
 {
-	struct fixture *f = *state;
 	uint64_t id;
 
 	configure(f, DOOR);
@@ -612,9 +602,8 @@ static void test_api_kept__a_changed_spec_replaces_the_object(void **state)
 	assert_int_equal(vbd_registry_count(f->svc->daemon->listeners), 1);
 }
 
-static void test_api_kept__a_file_with_a_fault_is_refused_with_its_line(void **state)
+KEPT_TEST(test_api_kept__a_file_with_a_fault_is_refused_with_its_line)
 {
-	struct fixture *f = *state;
 	struct vbd_config_specs specs = {0};
 	static const char *const bodies[] = {"{\"name\": \"a\", \"addr\": 7}", "{\"addr\": \"::\"}",
 		"{\"name\": \"a\", \"addr\": \"::\", \"keep\": true}",
@@ -634,9 +623,8 @@ static void test_api_kept__a_file_with_a_fault_is_refused_with_its_line(void **s
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-static void test_api_kept__a_request_keeps_what_it_makes(void **state)
+KEPT_TEST(test_api_kept__a_request_keeps_what_it_makes)
 {
-	struct fixture *f = *state;
 	json_t *json;
 	const json_t *desired;
 
@@ -653,10 +641,8 @@ static void test_api_kept__a_request_keeps_what_it_makes(void **state)
 	assert_string_equal(kept(f, "own")->object.owner->name, "alice");
 }
 
-static void test_api_kept__a_request_that_makes_nothing_keeps_nothing(void **state)
+KEPT_TEST(test_api_kept__a_request_that_makes_nothing_keeps_nothing)
 {
-	struct fixture *f = *state;
-
 	must_refuse(f, "/v1/listeners",
 		"{\"name\": \"own\", \"addr\": \"nowhere\", \"keep\": true}", "bad_value", "/addr");
 	assert_null(kept(f, "own"));
@@ -671,10 +657,8 @@ static void test_api_kept__a_request_that_makes_nothing_keeps_nothing(void **sta
 	assert_int_equal(vbd_registry_count(f->svc->daemon->kept_objects), 0);
 }
 
-static void test_api_kept__a_deleted_object_is_kept_no_longer(void **state)
+KEPT_TEST(test_api_kept__a_deleted_object_is_kept_no_longer)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(post(f, "/v1/listeners",
 				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"keep\": true}"),
 		201);
@@ -692,10 +676,9 @@ static void must_be_forgotten(struct fixture *f, const char *name)
 	assert_null(kept(f, name));
 }
 
-static void test_api_kept__a_buffer_that_fails_is_kept_no_longer_before_the_answer(void **state)
+KEPT_TEST(test_api_kept__a_buffer_that_fails_is_kept_no_longer_before_the_answer)
 {
 	const struct vbd_daemon *daemon;
-	struct fixture *f = *state;
 
 	daemon = f->svc->daemon;
 	fake_fail_next("ibv_reg_mr", EINVAL);
@@ -714,10 +697,8 @@ static void test_api_kept__a_buffer_that_fails_is_kept_no_longer_before_the_answ
 	must_be_forgotten(f, "pool");
 }
 
-static void test_api_kept__what_is_not_kept_any_more_stays(void **state)
+KEPT_TEST(test_api_kept__what_is_not_kept_any_more_stays)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(post(f, "/v1/listeners",
 				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"keep\": true}"),
 		201);
@@ -726,10 +707,8 @@ static void test_api_kept__what_is_not_kept_any_more_stays(void **state)
 	assert_int_equal(listener(f, "own")->state, VBD_LISTENER_LISTENING);
 }
 
-static void test_api_kept__an_operator_can_not_drop_what_the_file_lists(void **state)
+KEPT_TEST(test_api_kept__an_operator_can_not_drop_what_the_file_lists)
 {
-	struct fixture *f = *state;
-
 	configure(f, DOOR);
 	await(f, "door", VBD_KEPT_UP);
 	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, "/v1/kept_objects/door", NULL), 403);
@@ -738,10 +717,8 @@ static void test_api_kept__an_operator_can_not_drop_what_the_file_lists(void **s
 
 /* --- restarts -------------------------------------------------------------------------------- */
 
-static void test_api_kept__the_next_run_makes_it_for_the_same_owner(void **state)
+KEPT_TEST(test_api_kept__the_next_run_makes_it_for_the_same_owner)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(post(f, "/v1/listeners",
 				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"port\": 7473, "
 				 "\"keep\": true, \"labels\": {\"job\": \"x\"}}"),
@@ -768,7 +745,7 @@ static json_int_t made(struct fixture *f, const char *path, const char *body)
 	return id;
 }
 
-static void test_api_kept__no_id_of_an_earlier_run_is_given_again(void **state)
+KEPT_TEST(test_api_kept__no_id_of_an_earlier_run_is_given_again)
 {
 	static const char *const all[][2] = {
 		{"/v1/pds", "{\"name\": \"p\", \"device\": \"fake0\"}"},
@@ -779,7 +756,6 @@ static void test_api_kept__no_id_of_an_earlier_run_is_given_again(void **state)
 		{"/v1/listeners", "{\"addr\": \"10.0.0.1\", \"port\": 0}"},
 		{"/v1/ud_endpoints", "{}"},
 	};
-	struct fixture *f = *state;
 	json_int_t last[VBD_ARRAY_LEN(all)];
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(all); i++)
@@ -789,9 +765,8 @@ static void test_api_kept__no_id_of_an_earlier_run_is_given_again(void **state)
 		assert_true(made(f, all[i][0], all[i][1]) > last[i]);
 }
 
-static void test_api_kept__after_a_restart_it_counts_for_its_owner(void **state)
+KEPT_TEST(test_api_kept__after_a_restart_it_counts_for_its_owner)
 {
-	struct fixture *f = *state;
 	struct vbd_caller *alice;
 
 	assert_int_equal(post(f, "/v1/buffers",
@@ -805,9 +780,8 @@ static void test_api_kept__after_a_restart_it_counts_for_its_owner(void **state)
 	assert_int_equal(vbd_tally_of(f->svc->daemon->buffers, NULL)->open, 0);
 }
 
-static void test_api_kept__without_state_dir_it_says_that_it_ends_with_this_run(void **state)
+KEPT_TEST(test_api_kept__without_state_dir_it_says_that_it_ends_with_this_run)
 {
-	struct fixture *f = *state;
 	json_t *json;
 
 	f->svc->config.state_dir[0] = '\0';
@@ -840,10 +814,8 @@ static bool outlives(struct fixture *f)
 	return outlives;
 }
 
-static void test_api_kept__the_answer_waits_until_it_is_written(void **state)
+KEPT_TEST(test_api_kept__the_answer_waits_until_it_is_written)
 {
-	struct fixture *f = *state;
-
 	hold_disk();
 	send_request(f, "alice", VBD_METHOD_POST, "/v1/listeners", OWN);
 	assert_int_equal(listener(f, "own")->state, VBD_LISTENER_LISTENING);
@@ -855,10 +827,8 @@ static void test_api_kept__the_answer_waits_until_it_is_written(void **state)
 	assert_true(outlives(f));
 }
 
-static void test_api_kept__what_ends_before_the_answer_is_told_to_be_kept(void **state)
+KEPT_TEST(test_api_kept__what_ends_before_the_answer_is_told_to_be_kept)
 {
-	struct fixture *f = *state;
-
 	hold_disk();
 	send_request(f, "alice", VBD_METHOD_POST, "/v1/listeners", OWN);
 	vbd_daemon_stop(f->svc->daemon, on_stopped, f);
@@ -873,10 +843,8 @@ static void test_api_kept__what_ends_before_the_answer_is_told_to_be_kept(void *
 	await(f, "own", VBD_KEPT_UP);
 }
 
-static void test_api_kept__a_disk_that_hangs_does_not_hold_the_answer_for_ever(void **state)
+KEPT_TEST(test_api_kept__a_disk_that_hangs_does_not_hold_the_answer_for_ever)
 {
-	struct fixture *f = *state;
-
 	hold_disk();
 	send_request(f, "alice", VBD_METHOD_POST, "/v1/listeners", OWN);
 	parked.on_timeout(&f->req, parked.arg);
@@ -886,10 +854,8 @@ static void test_api_kept__a_disk_that_hangs_does_not_hold_the_answer_for_ever(v
 	SVC_UNTIL(f->svc, vbd_kept_outlives(kept(f, "own")));
 }
 
-static void test_api_kept__a_full_disk_is_told_and_the_object_is_there(void **state)
+KEPT_TEST(test_api_kept__a_full_disk_is_told_and_the_object_is_there)
 {
-	struct fixture *f = *state;
-
 	hold_disk();
 	send_request(f, "alice", VBD_METHOD_POST, "/v1/listeners", OWN);
 	release_disk(SQLITE_FULL);
@@ -927,9 +893,8 @@ static void damage_database(const struct fixture *f)
 }
 
 /* More than a step puts into the new database. */
-static void test_api_kept__a_damaged_database_loses_no_kept_object(void **state)
+KEPT_TEST(test_api_kept__a_damaged_database_loses_no_kept_object)
 {
-	struct fixture *f = *state;
 	char body[96], name[16] = "";
 	uint64_t ticket;
 
@@ -967,10 +932,8 @@ static uint64_t last_id_on_disk(const struct fixture *f, const char *kind)
 	return last;
 }
 
-static void test_api_kept__a_database_that_replaces_a_damaged_one_begins_with_the_ids(void **state)
+KEPT_TEST(test_api_kept__a_database_that_replaces_a_damaged_one_begins_with_the_ids)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(post(f, "/v1/listeners", OWN), 201);
 	SVC_UNTIL(f->svc, vbd_keeper_state(f->svc->daemon).waiting == 0);
 	assert_true(last_id_on_disk(f, "listener") >= 1);
@@ -982,10 +945,8 @@ static void test_api_kept__a_database_that_replaces_a_damaged_one_begins_with_th
 	assert_true(last_id_on_disk(f, "event") >= vbd_eventlog_last(f->svc->daemon->eventlog));
 }
 
-static void test_api_kept__a_deletion_is_answered_when_it_is_written(void **state)
+KEPT_TEST(test_api_kept__a_deletion_is_answered_when_it_is_written)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(post(f, "/v1/listeners", OWN), 201);
 	hold_disk();
 	send_request(f, "alice", VBD_METHOD_DELETE, "/v1/listeners/own", NULL);
@@ -996,10 +957,8 @@ static void test_api_kept__a_deletion_is_answered_when_it_is_written(void **stat
 	assert_int_equal(f->req.reply.status, 204);
 }
 
-static void test_api_kept__a_client_that_leaves_has_made_its_connection(void **state)
+KEPT_TEST(test_api_kept__a_client_that_leaves_has_made_its_connection)
 {
-	struct fixture *f = *state;
-
 	hold_disk();
 	send_request(f, "alice", VBD_METHOD_POST, "/v1/connections?wait_ms=1000", TO_DOOR "}");
 	f->req.abandoned = true;
@@ -1009,10 +968,8 @@ static void test_api_kept__a_client_that_leaves_has_made_its_connection(void **s
 	assert_non_null(kept(f, "to-door"));
 }
 
-static void test_api_kept__a_wait_follows_the_wait_for_the_disk(void **state)
+KEPT_TEST(test_api_kept__a_wait_follows_the_wait_for_the_disk)
 {
-	struct fixture *f = *state;
-
 	configure(f, DOOR);
 	await(f, "door", VBD_KEPT_UP);
 	hold_disk();
@@ -1024,10 +981,8 @@ static void test_api_kept__a_wait_follows_the_wait_for_the_disk(void **state)
 	assert_true(outlives(f));
 }
 
-static void test_api_kept__no_second_wait_begins_after_a_wait_for_the_disk(void **state)
+KEPT_TEST(test_api_kept__no_second_wait_begins_after_a_wait_for_the_disk)
 {
-	struct fixture *f = *state;
-
 	hold_disk();
 	send_request(f, "alice", VBD_METHOD_POST, "/v1/connections?wait_ms=60000", TO_DOOR "}");
 	parked.on_timeout(&f->req, parked.arg);
@@ -1038,9 +993,8 @@ static void test_api_kept__no_second_wait_begins_after_a_wait_for_the_disk(void 
 
 /* --- devices --------------------------------------------------------------------------------- */
 
-static void test_api_kept__the_device_brings_back_buffers_with_their_bytes(void **state)
+KEPT_TEST(test_api_kept__the_device_brings_back_buffers_with_their_bytes)
 {
-	struct fixture *f = *state;
 	uint64_t id;
 
 	configure(f, DOOR "buffers:\n- {name: pool, size_bytes: 4096}\n");
@@ -1059,10 +1013,8 @@ static void test_api_kept__the_device_brings_back_buffers_with_their_bytes(void 
 	assert_int_equal(UNIT_BYTES(&buffer(f, "pool")->mem)[7], 42);
 }
 
-static void test_api_kept__without_a_device_it_waits_for_one(void **state)
+KEPT_TEST(test_api_kept__without_a_device_it_waits_for_one)
 {
-	struct fixture *f = *state;
-
 	unplug(f);
 	configure(f, "buffers:\n- {name: pool, size_bytes: 4096}\n");
 	SVC_UNTIL(f->svc, kept(f, "pool")->tries > 0);
@@ -1109,10 +1061,8 @@ static void connection_path(uint64_t id, char path[64])
 	(void)snprintf(path, 64, "/v1/connections/%" PRIu64, id);
 }
 
-static void test_api_kept__a_connection_that_the_peer_ends_comes_again(void **state)
+KEPT_TEST(test_api_kept__a_connection_that_the_peer_ends_comes_again)
 {
-	struct fixture *f = *state;
-
 	open_to_door(f, "");
 	reconnect(f);
 	assert_int_equal(kept(f, "to-door")->tries, 2);
@@ -1130,9 +1080,8 @@ static void take_time(json_t *json, const char *name)
 	(void)json_object_del(json, name);
 }
 
-static void test_api_kept__what_is_kept_is_shown_whole(void **state)
+KEPT_TEST(test_api_kept__what_is_kept_is_shown_whole)
 {
-	struct fixture *f = *state;
 	json_t *json, *wanted;
 
 	open_to_door(f, ", \"reconnect\": \"on_failure\", \"labels\": {\"job\": \"x\"}");
@@ -1154,10 +1103,8 @@ static void test_api_kept__what_is_kept_is_shown_whole(void **state)
 	json_decref(json);
 }
 
-static void test_api_kept__a_name_belongs_to_one_kept_object_of_all_kinds(void **state)
+KEPT_TEST(test_api_kept__a_name_belongs_to_one_kept_object_of_all_kinds)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(post(f, "/v1/listeners", OWN), 201);
 	must_refuse(f, "/v1/buffers", "{\"name\": \"own\", \"size_bytes\": 4096, \"keep\": true}",
 		"name_taken", "/name");
@@ -1166,10 +1113,8 @@ static void test_api_kept__a_name_belongs_to_one_kept_object_of_all_kinds(void *
 	assert_int_equal(vbd_registry_count(f->svc->daemon->buffers), 0);
 }
 
-static void test_api_kept__kept_objects_are_dropped_by_their_label(void **state)
+KEPT_TEST(test_api_kept__kept_objects_are_dropped_by_their_label)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(
 		post(f, "/v1/listeners",
 			"{\"name\": \"a\", \"addr\": \"10.0.0.1\", \"port\": 7474, \"keep\": "
@@ -1185,19 +1130,16 @@ static void test_api_kept__kept_objects_are_dropped_by_their_label(void **state)
 	assert_int_equal(listener(f, "a")->state, VBD_LISTENER_LISTENING);
 }
 
-static void test_api_kept__on_failure_a_clean_end_is_the_end(void **state)
+KEPT_TEST(test_api_kept__on_failure_a_clean_end_is_the_end)
 {
-	struct fixture *f = *state;
-
 	open_to_door(f, ", \"reconnect\": \"on_failure\"");
 	end_by_peer(f);
 	await(f, "to-door", VBD_KEPT_STOPPED);
 	assert_int_equal(kept(f, "to-door")->tries, 1);
 }
 
-static void test_api_kept__on_failure_a_busy_peer_is_asked_again_why_it_left(void **state)
+KEPT_TEST(test_api_kept__on_failure_a_busy_peer_is_asked_again_why_it_left)
 {
-	struct fixture *f = *state;
 	unsigned int before = fake_questions();
 
 	open_to_door(f, ", \"reconnect\": \"on_failure\"");
@@ -1212,9 +1154,8 @@ static void test_api_kept__on_failure_a_busy_peer_is_asked_again_why_it_left(voi
 /* More than the daemon looks at together when connections fail. */
 #define LEFT_TOGETHER 40
 
-static void test_api_kept__on_failure_all_peers_that_leave_together_are_asked_why(void **state)
+KEPT_TEST(test_api_kept__on_failure_all_peers_that_leave_together_are_asked_why)
 {
-	struct fixture *f = *state;
 	char name[16];
 
 	open_to_door(f, ", \"reconnect\": \"on_failure\"");
@@ -1244,21 +1185,16 @@ static void test_api_kept__on_failure_all_peers_that_leave_together_are_asked_wh
 }
 
 /* Its kernel disconnects for it, and no verbsd there knows the connection. */
-static void test_api_kept__on_failure_a_killed_peer_is_connected_to_again(void **state)
+KEPT_TEST(test_api_kept__on_failure_a_killed_peer_is_connected_to_again)
 {
-	struct fixture *f = *state;
-
 	open_to_door(f, ", \"reconnect\": \"on_failure\"");
 	vbd_peer_reports_forget(svc_newest_of(f->svc, listener(f, "door")));
 	reconnect(f);
 	assert_int_equal(kept(f, "to-door")->tries, 2);
 }
 
-static void test_api_kept__a_connection_that_was_up_for_a_second_begins_with_the_shortest_pause(
-	void **state)
+KEPT_TEST(test_api_kept__a_connection_that_was_up_for_a_second_begins_with_the_shortest_pause)
 {
-	struct fixture *f = *state;
-
 	open_to_door(f, "");
 	kept(f, "to-door")->policy.max_ms = 20000;
 	for (int steady = 0; steady < 2; steady++) {
@@ -1269,10 +1205,8 @@ static void test_api_kept__a_connection_that_was_up_for_a_second_begins_with_the
 	}
 }
 
-static void test_api_kept__a_closed_connection_stays_closed_until_a_restart(void **state)
+KEPT_TEST(test_api_kept__a_closed_connection_stays_closed_until_a_restart)
 {
-	struct fixture *f = *state;
-
 	open_to_door(f, "");
 	assert_int_equal(
 		ask(f, "alice", VBD_METHOD_POST, "/v1/connections/to-door/close", NULL), 202);
@@ -1282,9 +1216,8 @@ static void test_api_kept__a_closed_connection_stays_closed_until_a_restart(void
 	await(f, "to-door", VBD_KEPT_UP);
 }
 
-static void test_api_kept__a_peer_that_is_away_is_tried_until_it_is_there(void **state)
+KEPT_TEST(test_api_kept__a_peer_that_is_away_is_tried_until_it_is_there)
 {
-	struct fixture *f = *state;
 	const struct vbd_reconciler *reconciler = f->svc->daemon->reconciler;
 
 	assert_int_equal(post(f, "/v1/connections", TO_DOOR "}"), 202);
@@ -1299,10 +1232,8 @@ static void test_api_kept__a_peer_that_is_away_is_tried_until_it_is_there(void *
 	assert_int_equal(connection(f, "to-door")->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_api_kept__what_waits_is_tried_when_its_device_tells_something(void **state)
+KEPT_TEST(test_api_kept__what_waits_is_tried_when_its_device_tells_something)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(
 		post(f, "/v1/connections",
 			"{\"name\": \"to-door\", \"dst_addr\": \"10.0.0.1\", \"dst_port\": 7471,"
@@ -1318,9 +1249,8 @@ static void test_api_kept__what_waits_is_tried_when_its_device_tells_something(v
 	assert_int_equal(kept(f, "to-door")->tries, 2);
 }
 
-static void test_api_kept__a_first_try_that_fails_is_told_to_be_kept(void **state)
+KEPT_TEST(test_api_kept__a_first_try_that_fails_is_told_to_be_kept)
 {
-	struct fixture *f = *state;
 	char path[64];
 	json_t *json;
 
@@ -1333,20 +1263,16 @@ static void test_api_kept__a_first_try_that_fails_is_told_to_be_kept(void **stat
 	json_decref(json);
 }
 
-static void test_api_kept__a_deleted_connection_does_not_come_again(void **state)
+KEPT_TEST(test_api_kept__a_deleted_connection_does_not_come_again)
 {
-	struct fixture *f = *state;
-
 	open_to_door(f, "");
 	(void)ask(f, "alice", VBD_METHOD_DELETE, "/v1/connections/to-door", NULL);
 	assert_null(kept(f, "to-door"));
 	SVC_UNTIL(f->svc, !connection(f, "to-door"));
 }
 
-static void test_api_kept__a_connection_waits_for_its_device(void **state)
+KEPT_TEST(test_api_kept__a_connection_waits_for_its_device)
 {
-	struct fixture *f = *state;
-
 	open_to_door(f, "");
 	unplug(f);
 	SVC_UNTIL(f->svc, kept(f, "to-door")->state == VBD_KEPT_WAITING);
@@ -1366,20 +1292,16 @@ static void keep_over_a_restart(struct fixture *f)
 	assert_null(connection(f, "to-door"));
 }
 
-static void test_api_kept__a_deleted_record_of_an_earlier_run_does_not_come_again(void **state)
+KEPT_TEST(test_api_kept__a_deleted_record_of_an_earlier_run_does_not_come_again)
 {
-	struct fixture *f = *state;
-
 	keep_over_a_restart(f);
 	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, "/v1/connections/to-door", NULL), 204);
 	must_be_forgotten(f, "to-door");
 	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, "/v1/connections/to-door", NULL), 404);
 }
 
-static void test_api_kept__records_that_are_deleted_together_do_not_come_again(void **state)
+KEPT_TEST(test_api_kept__records_that_are_deleted_together_do_not_come_again)
 {
-	struct fixture *f = *state;
-
 	keep_over_a_restart(f);
 	vbd_drain_begin(f->svc->daemon, 0);
 	assert_int_equal(
@@ -1388,9 +1310,8 @@ static void test_api_kept__records_that_are_deleted_together_do_not_come_again(v
 	must_be_forgotten(f, "to-door");
 }
 
-static void test_api_kept__an_older_record_is_deleted_and_the_newest_is_kept(void **state)
+KEPT_TEST(test_api_kept__an_older_record_is_deleted_and_the_newest_is_kept)
 {
-	struct fixture *f = *state;
 	char older[64], newest[64];
 
 	open_to_door(f, "");
@@ -1405,10 +1326,9 @@ static void test_api_kept__an_older_record_is_deleted_and_the_newest_is_kept(voi
 	assert_null(kept(f, "to-door"));
 }
 
-static void test_api_kept__what_is_not_yet_made_can_be_deleted_by_its_name(void **state)
+KEPT_TEST(test_api_kept__what_is_not_yet_made_can_be_deleted_by_its_name)
 {
 	static const char *const targets[] = {"/v1/listeners/own", "/v1/buffers/pool"};
-	struct fixture *f = *state;
 
 	assert_int_equal(post(f, "/v1/listeners",
 				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"keep\": true}"),
@@ -1430,11 +1350,8 @@ static void test_api_kept__what_is_not_yet_made_can_be_deleted_by_its_name(void 
 	assert_null(kept(f, "pool"));
 }
 
-static void test_api_kept__an_operator_can_not_delete_what_the_file_lists_before_it_is_made(
-	void **state)
+KEPT_TEST(test_api_kept__an_operator_can_not_delete_what_the_file_lists_before_it_is_made)
 {
-	struct fixture *f = *state;
-
 	vbd_drain_begin(f->svc->daemon, 0);
 	configure(f, DOOR);
 	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, "/v1/listeners/door", NULL), 403);
@@ -1448,10 +1365,8 @@ static uint32_t heartbeat_ms(struct fixture *f)
 	return connection(f, "to-door")->conn->params.qp.heartbeat_ms;
 }
 
-static void test_api_kept__a_connection_has_heartbeats_by_default(void **state)
+KEPT_TEST(test_api_kept__a_connection_has_heartbeats_by_default)
 {
-	struct fixture *f = *state;
-
 	open_to_door(f, "");
 	assert_int_equal(heartbeat_ms(f), VBD_KEPT_HEARTBEAT_MS);
 	reconnect(f);
@@ -1463,10 +1378,8 @@ static void test_api_kept__a_connection_has_heartbeats_by_default(void **state)
 	assert_int_equal(connection(f, "plain")->conn->params.qp.heartbeat_ms, 0);
 }
 
-static void test_api_kept__a_spec_that_wants_no_heartbeats_has_none(void **state)
+KEPT_TEST(test_api_kept__a_spec_that_wants_no_heartbeats_has_none)
 {
-	struct fixture *f = *state;
-
 	open_to_door(f, ", \"qp\": {\"heartbeat_ms\": 0}");
 	assert_int_equal(heartbeat_ms(f), 0);
 	reconnect(f);
@@ -1474,20 +1387,16 @@ static void test_api_kept__a_spec_that_wants_no_heartbeats_has_none(void **state
 }
 
 /* A spec that names an interval is refused there. */
-static void test_api_kept__without_heartbeats_of_the_device_there_are_none(void **state)
+KEPT_TEST(test_api_kept__without_heartbeats_of_the_device_there_are_none)
 {
-	struct fixture *f = *state;
-
 	unplug(f);
 	plug_in_another(f, IBV_TRANSPORT_IWARP);
 	open_to_door(f, "");
 	assert_int_equal(heartbeat_ms(f), 0);
 }
 
-static void test_api_kept__a_peer_that_refuses_heartbeats_gets_no_more(void **state)
+KEPT_TEST(test_api_kept__a_peer_that_refuses_heartbeats_gets_no_more)
 {
-	struct fixture *f = *state;
-
 	open_to_door(f, "");
 	connection(f, "to-door")->conn->qp.first_error = (struct vbd_first_error){.at_ns = 1,
 		.error = {.status = VBD_E_INTERNAL,
@@ -1526,9 +1435,8 @@ static void transfer_meanwhile(struct fixture *f, const char *members)
 
 #define WAIT ", \"if_not_established\": \"wait\", \"labels\": {\"job\": \"x\"}"
 
-static void test_api_kept__a_transfer_waits_for_the_next_connection(void **state)
+KEPT_TEST(test_api_kept__a_transfer_waits_for_the_next_connection)
 {
-	struct fixture *f = *state;
 	const struct vbd_object *transfer;
 
 	transfer_meanwhile(f, WAIT);
@@ -1541,9 +1449,8 @@ static void test_api_kept__a_transfer_waits_for_the_next_connection(void **state
 	assert_string_equal(transfer->owner->name, "alice");
 }
 
-static void test_api_kept__a_transfer_is_refused_unless_it_is_to_wait(void **state)
+KEPT_TEST(test_api_kept__a_transfer_is_refused_unless_it_is_to_wait)
 {
-	struct fixture *f = *state;
 	json_t *json;
 
 	transfer_meanwhile(f, "");
@@ -1560,29 +1467,24 @@ static void test_api_kept__a_transfer_is_refused_unless_it_is_to_wait(void **sta
 		"bad_value", "/transfers/0/if_not_established");
 }
 
-static void test_api_kept__a_transfer_waits_until_its_deadline(void **state)
+KEPT_TEST(test_api_kept__a_transfer_waits_until_its_deadline)
 {
-	struct fixture *f = *state;
-
 	transfer_meanwhile(f, WAIT);
 	parked.on_timeout(&f->req, parked.arg);
 	assert_int_equal(f->req.reply.status, 409);
 	assert_int_equal(vbd_registry_count(f->svc->daemon->transfers), 0);
 }
 
-static void test_api_kept__nothing_waits_for_a_connection_that_is_kept_no_longer(void **state)
+KEPT_TEST(test_api_kept__nothing_waits_for_a_connection_that_is_kept_no_longer)
 {
-	struct fixture *f = *state;
-
 	transfer_meanwhile(f, WAIT);
 	(void)vbd_kept_drop(kept(f, "to-door"));
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_int_equal(f->req.reply.status, 409);
 }
 
-static void test_api_kept__a_transfer_waits_for_no_connection_of_another(void **state)
+KEPT_TEST(test_api_kept__a_transfer_waits_for_no_connection_of_another)
 {
-	struct fixture *f = *state;
 	char refs[3][32] = {"\"to-door\""}, body[256];
 	unsigned long long id;
 
@@ -1620,10 +1522,8 @@ static void must_be_shared(struct fixture *f, const char *name)
 	assert_int_equal(ask(f, "bob", VBD_METHOD_GET, path, NULL), 200);
 }
 
-static void test_api_kept__what_is_shared_is_shared_after_a_restart(void **state)
+KEPT_TEST(test_api_kept__what_is_shared_is_shared_after_a_restart)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(ask(f, "control", VBD_METHOD_POST, "/v1/buffers",
 				 "{\"name\": \"pool\", \"size_bytes\": 4096, \"keep\": true, "
 				 "\"share\": \"operators\"}"),
@@ -1634,12 +1534,11 @@ static void test_api_kept__what_is_shared_is_shared_after_a_restart(void **state
 }
 
 /* A list can open an object that it had not opened before. */
-static void test_api_kept__the_configuration_shares_what_it_says(void **state)
+KEPT_TEST(test_api_kept__the_configuration_shares_what_it_says)
 {
 	static const char own[] = "buffers:\n- {name: pool, size_bytes: 4096}\n";
 	static const char shared[] =
 		"buffers:\n- {name: pool, size_bytes: 4096, share: operators}\n";
-	struct fixture *f = *state;
 
 	configure(f, own);
 	await(f, "pool", VBD_KEPT_UP);
@@ -1711,9 +1610,8 @@ static unsigned int count_tries(struct fixture *f, uint64_t id, const char *what
 	return count;
 }
 
-static void test_api_kept__a_connection_that_is_made_again_keeps_its_id(void **state)
+KEPT_TEST(test_api_kept__a_connection_that_is_made_again_keeps_its_id)
 {
-	struct fixture *f = *state;
 	uint64_t id, version, first, second;
 
 	open_to_door(f, "");
@@ -1735,9 +1633,8 @@ static void test_api_kept__a_connection_that_is_made_again_keeps_its_id(void **s
 	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_CONNECTION_RENUMBERED), 2);
 }
 
-static void test_api_kept__the_timeline_tells_why_each_try_was_over(void **state)
+KEPT_TEST(test_api_kept__the_timeline_tells_why_each_try_was_over)
 {
-	struct fixture *f = *state;
 	uint64_t id;
 
 	open_to_door(f, "");
@@ -1765,9 +1662,8 @@ static unsigned int count_told(struct fixture *f, const char *type)
 	return count;
 }
 
-static void test_api_kept__tries_that_fail_alike_are_one_row(void **state)
+KEPT_TEST(test_api_kept__tries_that_fail_alike_are_one_row)
 {
-	struct fixture *f = *state;
 	struct vbd_connection *accepted;
 	uint64_t id, tries;
 
@@ -1820,9 +1716,8 @@ static uint64_t wait_for_the_next_try(struct fixture *f, const char *pause_ms)
 
 #define LONG "3600000"
 
-static void test_api_kept__between_tries_the_id_has_the_one_that_ended(void **state)
+KEPT_TEST(test_api_kept__between_tries_the_id_has_the_one_that_ended)
 {
-	struct fixture *f = *state;
 	uint64_t id = wait_for_the_next_try(f, LONG);
 	const json_t *desired;
 	json_t *json;
@@ -1835,9 +1730,8 @@ static void test_api_kept__between_tries_the_id_has_the_one_that_ended(void **st
 	json_decref(json);
 }
 
-static void test_api_kept__a_close_between_tries_ends_the_tries(void **state)
+KEPT_TEST(test_api_kept__a_close_between_tries_ends_the_tries)
 {
-	struct fixture *f = *state;
 	const json_t *desired;
 	json_t *json;
 
@@ -1866,9 +1760,8 @@ static void open_and_close_another(struct fixture *f)
 	SVC_UNTIL(f->svc, f->svc->daemon->connections->open == 0);
 }
 
-static void test_api_kept__what_waits_for_a_try_is_no_record_that_makes_room(void **state)
+KEPT_TEST(test_api_kept__what_waits_for_a_try_is_no_record_that_makes_room)
 {
-	struct fixture *f = *state;
 	uint64_t id = wait_for_the_next_try(f, LONG);
 	struct vbd_registry *registry = f->svc->daemon->connections;
 
@@ -1879,9 +1772,8 @@ static void test_api_kept__what_waits_for_a_try_is_no_record_that_makes_room(voi
 	assert_int_equal(registry->ended.count, 1);
 }
 
-static void test_api_kept__without_a_history_the_id_stays(void **state)
+KEPT_TEST(test_api_kept__without_a_history_the_id_stays)
 {
-	struct fixture *f = *state;
 	uint64_t id, version;
 
 	f->svc->daemon->connections->kept = 0;
@@ -1896,9 +1788,8 @@ static void test_api_kept__without_a_history_the_id_stays(void **state)
 	SVC_UNTIL(f->svc, vbd_registry_count(f->svc->daemon->connections) == 2);
 }
 
-static void test_api_kept__a_stopped_connection_that_gets_another_spec_keeps_its_id(void **state)
+KEPT_TEST(test_api_kept__a_stopped_connection_that_gets_another_spec_keeps_its_id)
 {
-	struct fixture *f = *state;
 	uint64_t id;
 
 	configure(f, DOOR "connections:\n- {name: to-door, dst_addr: 10.0.0.1, dst_port: 7471}\n");
@@ -1937,9 +1828,8 @@ static void must_get(struct fixture *f, uint64_t id, const char *member, const c
 	json_decref(json);
 }
 
-static void test_api_kept__a_request_waits_over_a_try_until_a_state_is_there(void **state)
+KEPT_TEST(test_api_kept__a_request_waits_over_a_try_until_a_state_is_there)
 {
-	struct fixture *f = *state;
 	uint64_t id = wait_for_the_next_try(f, "200");
 
 	get_later(f, id, "established");
@@ -1947,9 +1837,8 @@ static void test_api_kept__a_request_waits_over_a_try_until_a_state_is_there(voi
 	must_get(f, id, "state", "established");
 }
 
-static void test_api_kept__a_request_that_waits_for_a_change_sees_the_next_try(void **state)
+KEPT_TEST(test_api_kept__a_request_that_waits_for_a_change_sees_the_next_try)
 {
-	struct fixture *f = *state;
 	uint64_t id = wait_for_the_next_try(f, "200");
 
 	get_later(f, id, "changed");
@@ -1957,9 +1846,8 @@ static void test_api_kept__a_request_that_waits_for_a_change_sees_the_next_try(v
 	must_get(f, id, NULL, NULL);
 }
 
-static void test_api_kept__a_request_waits_no_longer_for_what_is_not_kept(void **state)
+KEPT_TEST(test_api_kept__a_request_waits_no_longer_for_what_is_not_kept)
 {
-	struct fixture *f = *state;
 	uint64_t id = wait_for_the_next_try(f, LONG);
 
 	get_later(f, id, "established");
@@ -1967,9 +1855,8 @@ static void test_api_kept__a_request_waits_no_longer_for_what_is_not_kept(void *
 	must_get(f, id, "state", "closed");
 }
 
-static void test_api_kept__a_transfer_by_id_waits_for_the_next_try(void **state)
+KEPT_TEST(test_api_kept__a_transfer_by_id_waits_for_the_next_try)
 {
-	struct fixture *f = *state;
 	char body[200];
 	uint64_t id;
 
@@ -1987,19 +1874,16 @@ static void test_api_kept__a_transfer_by_id_waits_for_the_next_try(void **state)
 	assert_int_equal(connection(f, "to-door")->object.id, id);
 }
 
-static void test_api_kept__messages_are_numbered_over_all_tries(void **state)
+KEPT_TEST(test_api_kept__messages_are_numbered_over_all_tries)
 {
-	struct fixture *f = *state;
-
 	open_to_door(f, "");
 	connection(f, "to-door")->inbox.last_seq = 7;
 	reconnect(f);
 	assert_int_equal(connection(f, "to-door")->inbox.last_seq, 7);
 }
 
-static void test_api_kept__after_a_restart_the_name_is_that_of_the_newest_try(void **state)
+KEPT_TEST(test_api_kept__after_a_restart_the_name_is_that_of_the_newest_try)
 {
-	struct fixture *f = *state;
 	uint64_t id, previous;
 
 	open_to_door(f, "");
@@ -2027,9 +1911,8 @@ static bool tries_at_some_time(struct fixture *f, const char *name)
 	return tries;
 }
 
-static void test_api_kept__a_drain_ends_the_tries_until_it_is_taken_back(void **state)
+KEPT_TEST(test_api_kept__a_drain_ends_the_tries_until_it_is_taken_back)
 {
-	struct fixture *f = *state;
 	struct vbd_error err = {0};
 
 	open_to_door(f, "");
@@ -2048,9 +1931,8 @@ static void test_api_kept__a_drain_ends_the_tries_until_it_is_taken_back(void **
 }
 
 /* All of them at once would be a storm. */
-static void test_api_kept__many_are_tried_a_few_in_a_turn(void **state)
+KEPT_TEST(test_api_kept__many_are_tried_a_few_in_a_turn)
 {
-	struct fixture *f = *state;
 	char yaml[8192] = "buffers:\n";
 
 	for (int i = 0; i < 40; i++)
@@ -2061,93 +1943,4 @@ static void test_api_kept__many_are_tried_a_few_in_a_turn(void **state)
 	assert_true(f->svc->daemon->reconciler->tries < 40);
 	SVC_UNTIL(f->svc, f->svc->daemon->reconciler->in_state[VBD_KEPT_UP] == 40);
 	assert_int_equal(f->svc->daemon->reconciler->tries, 40);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_api_kept__##name, setup, teardown)
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		TEST(what_the_file_lists_is_made),
-		TEST(a_registration_that_fails_loses_no_bytes_of_the_run_before),
-		TEST(systemd_holds_as_many_as_it_has_room_for),
-		TEST(a_systemd_that_does_not_read_is_told_later),
-		TEST(descriptors_of_no_kept_buffer_are_given_back),
-		TEST(a_descriptor_that_nobody_wants_goes_back_at_once),
-		TEST(what_is_in_use_goes_when_it_is_not),
-		TEST(what_a_reload_lists_no_longer_goes),
-		TEST(a_changed_spec_replaces_the_object),
-		TEST(a_file_with_a_fault_is_refused_with_its_line),
-		TEST(a_request_keeps_what_it_makes),
-		TEST(a_request_that_makes_nothing_keeps_nothing),
-		TEST(a_deleted_object_is_kept_no_longer),
-		TEST(a_buffer_that_fails_is_kept_no_longer_before_the_answer),
-		TEST(what_is_not_kept_any_more_stays),
-		TEST(an_operator_can_not_drop_what_the_file_lists),
-		TEST(the_next_run_makes_it_for_the_same_owner),
-		TEST(no_id_of_an_earlier_run_is_given_again),
-		TEST(after_a_restart_it_counts_for_its_owner),
-		TEST(without_state_dir_it_says_that_it_ends_with_this_run),
-		TEST(the_answer_waits_until_it_is_written),
-		TEST(what_ends_before_the_answer_is_told_to_be_kept),
-		TEST(a_disk_that_hangs_does_not_hold_the_answer_for_ever),
-		TEST(a_full_disk_is_told_and_the_object_is_there),
-		TEST(a_damaged_database_loses_no_kept_object),
-		TEST(a_database_that_replaces_a_damaged_one_begins_with_the_ids),
-		TEST(a_deletion_is_answered_when_it_is_written),
-		TEST(a_client_that_leaves_has_made_its_connection),
-		TEST(a_wait_follows_the_wait_for_the_disk),
-		TEST(no_second_wait_begins_after_a_wait_for_the_disk),
-		TEST(the_device_brings_back_buffers_with_their_bytes),
-		TEST(without_a_device_it_waits_for_one),
-		TEST(a_connection_that_the_peer_ends_comes_again),
-		TEST(what_is_kept_is_shown_whole),
-		TEST(a_name_belongs_to_one_kept_object_of_all_kinds),
-		TEST(kept_objects_are_dropped_by_their_label),
-		TEST(on_failure_a_clean_end_is_the_end),
-		TEST(on_failure_a_busy_peer_is_asked_again_why_it_left),
-		TEST(on_failure_all_peers_that_leave_together_are_asked_why),
-		TEST(on_failure_a_killed_peer_is_connected_to_again),
-		TEST(a_connection_that_was_up_for_a_second_begins_with_the_shortest_pause),
-		TEST(a_closed_connection_stays_closed_until_a_restart),
-		TEST(a_peer_that_is_away_is_tried_until_it_is_there),
-		TEST(what_waits_is_tried_when_its_device_tells_something),
-		TEST(a_first_try_that_fails_is_told_to_be_kept),
-		TEST(a_deleted_connection_does_not_come_again),
-		TEST(a_deleted_record_of_an_earlier_run_does_not_come_again),
-		TEST(records_that_are_deleted_together_do_not_come_again),
-		TEST(an_older_record_is_deleted_and_the_newest_is_kept),
-		TEST(what_is_not_yet_made_can_be_deleted_by_its_name),
-		TEST(an_operator_can_not_delete_what_the_file_lists_before_it_is_made),
-		TEST(a_connection_waits_for_its_device),
-		TEST(a_connection_has_heartbeats_by_default),
-		TEST(a_spec_that_wants_no_heartbeats_has_none),
-		TEST(without_heartbeats_of_the_device_there_are_none),
-		TEST(a_peer_that_refuses_heartbeats_gets_no_more),
-		TEST(a_transfer_waits_for_the_next_connection),
-		TEST(a_transfer_is_refused_unless_it_is_to_wait),
-		TEST(a_transfer_waits_until_its_deadline),
-		TEST(a_transfer_waits_for_no_connection_of_another),
-		TEST(what_is_shared_is_shared_after_a_restart),
-		TEST(the_configuration_shares_what_it_says),
-		TEST(nothing_waits_for_a_connection_that_is_kept_no_longer),
-		TEST(a_connection_that_is_made_again_keeps_its_id),
-		TEST(the_timeline_tells_why_each_try_was_over),
-		TEST(tries_that_fail_alike_are_one_row),
-		TEST(between_tries_the_id_has_the_one_that_ended),
-		TEST(a_close_between_tries_ends_the_tries),
-		TEST(what_waits_for_a_try_is_no_record_that_makes_room),
-		TEST(without_a_history_the_id_stays),
-		TEST(a_stopped_connection_that_gets_another_spec_keeps_its_id),
-		TEST(a_request_waits_over_a_try_until_a_state_is_there),
-		TEST(a_request_that_waits_for_a_change_sees_the_next_try),
-		TEST(a_request_waits_no_longer_for_what_is_not_kept),
-		TEST(a_transfer_by_id_waits_for_the_next_try),
-		TEST(messages_are_numbered_over_all_tries),
-		TEST(after_a_restart_the_name_is_that_of_the_newest_try),
-		TEST(a_drain_ends_the_tries_until_it_is_taken_back),
-		TEST(many_are_tried_a_few_in_a_turn),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

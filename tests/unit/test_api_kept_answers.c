@@ -152,6 +152,8 @@ static int teardown(void **state)
 	return rc;
 }
 
+#define KEPT_ANSWERS_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static void restart(struct fixture *f)
 {
 	stop_api(f);
@@ -195,9 +197,8 @@ static const char *durable(const struct fixture *f)
 
 static const char pd[] = "{\"name\":\"spare\"}";
 
-static void test_kept_answers__a_repeat_gets_the_answer_of_the_run_before(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__a_repeat_gets_the_answer_of_the_run_before)
 {
-	struct fixture *f = *state;
 	size_t first_bytes;
 	char *first;
 
@@ -223,10 +224,8 @@ static void test_kept_answers__a_repeat_gets_the_answer_of_the_run_before(void *
 }
 
 /* A host without a clock of its own starts in the past, or a wrong clock was set right. */
-static void test_kept_answers__one_of_a_later_date_is_given(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__one_of_a_later_date_is_given)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
 	for (int days = 0; days < 2; days++) {
 		atomic_fetch_sub(&set_by_ns, 86400 * VBD_NS_PER_S + 1);
@@ -241,10 +240,8 @@ static void test_kept_answers__one_of_a_later_date_is_given(void **state)
 	atomic_store(&set_by_ns, 0);
 }
 
-static void test_kept_answers__another_request_or_caller_is_told_apart(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__another_request_or_caller_is_told_apart)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
 	restart(f);
 	assert_int_equal(post(f, "alice", "k", "/v1/pds", "{\"name\":\"other\"}"), 422);
@@ -252,18 +249,15 @@ static void test_kept_answers__another_request_or_caller_is_told_apart(void **st
 	assert_non_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
 }
 
-static void test_kept_answers__a_refused_request_runs_again(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__a_refused_request_runs_again)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(post(f, "alice", "k", "/v1/pds", "{\"nome\":\"spare\"}"), 400);
 	restart(f);
 	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
 }
 
-static void test_kept_answers__the_oldest_make_room(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__the_oldest_make_room)
 {
-	struct fixture *f = *state;
 	char key[16], body[64];
 
 	for (int i = 0; i < 20; i++) {
@@ -317,10 +311,8 @@ static void spoil_digests(const struct fixture *f)
 	(void)sqlite3_close(handle);
 }
 
-static void test_kept_answers__one_that_can_not_be_read_is_as_if_it_were_not_there(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__one_that_can_not_be_read_is_as_if_it_were_not_there)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
 	spoil_digests(f);
 	restart(f);
@@ -329,11 +321,10 @@ static void test_kept_answers__one_that_can_not_be_read_is_as_if_it_were_not_the
 	assert_non_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
 }
 
-static void test_kept_answers__keys_never_reach_the_disk(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__keys_never_reach_the_disk)
 {
 	static const char body[] =
 		"{\"name\":\"front\",\"size_bytes\":4096,\"access\":[\"remote_write\"]}";
-	struct fixture *f = *state;
 
 	assert_int_equal(post(f, "alice", "k", "/v1/buffers", body), 201);
 	assert_non_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "\"rkey\"", 6));
@@ -365,9 +356,8 @@ static unsigned int be_rejected(
 	return f->req.reply.status;
 }
 
-static void test_kept_answers__words_of_a_peer_never_reach_the_disk(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__words_of_a_peer_never_reach_the_disk)
 {
-	struct fixture *f = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	const struct vbd_listener *listener;
 
@@ -382,10 +372,8 @@ static void test_kept_answers__words_of_a_peer_never_reach_the_disk(void **state
 
 /* --- kills ----------------------------------------------------------------------------------- */
 
-static void test_kept_answers__a_request_runs_when_its_key_is_on_the_disk(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__a_request_runs_when_its_key_is_on_the_disk)
 {
-	struct fixture *f = *state;
-
 	(void)pthread_mutex_lock(&disk);
 	send_request(f, "alice", "k", "/v1/pds", pd);
 	svc_turn(f->svc);
@@ -397,10 +385,8 @@ static void test_kept_answers__a_request_runs_when_its_key_is_on_the_disk(void *
 	assert_int_equal(count_bodies(f, ""), 1);
 }
 
-static void test_kept_answers__an_answer_is_sent_when_it_is_on_the_disk(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__an_answer_is_sent_when_it_is_on_the_disk)
 {
-	struct fixture *f = *state;
-
 	send_request(f, "alice", "k", "/v1/pds", pd);
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_true(f->req.held);
@@ -410,10 +396,8 @@ static void test_kept_answers__an_answer_is_sent_when_it_is_on_the_disk(void **s
 	assert_int_equal(count_bodies(f, "outcome_unknown"), 0);
 }
 
-static void test_kept_answers__an_answer_that_is_not_on_the_disk_says_so(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__an_answer_that_is_not_on_the_disk_says_so)
 {
-	struct fixture *f = *state;
-
 	atomic_store(&disk_result, SQLITE_FULL);
 	assert_int_equal(post(f, "alice", "k", "/v1/pds", pd), 201);
 	assert_string_equal(durable(f), "false");
@@ -429,10 +413,8 @@ static void test_kept_answers__an_answer_that_is_not_on_the_disk_says_so(void **
 	assert_null(durable(f));
 }
 
-static void test_kept_answers__a_refused_request_leaves_no_row(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__a_refused_request_leaves_no_row)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(post(f, "alice", "k", "/v1/pds", "{\"nome\":\"spare\"}"), 400);
 	assert_int_equal(count_bodies(f, ""), 0);
 }
@@ -440,10 +422,8 @@ static void test_kept_answers__a_refused_request_leaves_no_row(void **state)
 static const char pool[] = "{\"name\":\"pool\",\"size_bytes\":4096}";
 
 /* A store that fails from here on leaves what a kill at this moment leaves. */
-static void test_kept_answers__a_request_that_a_kill_ended_does_not_run_again(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__a_request_that_a_kill_ended_does_not_run_again)
 {
-	struct fixture *f = *state;
-
 	send_request(f, "alice", "k", "/v1/buffers", pool);
 	SVC_UNTIL(f->svc, vbd_registry_find_name(f->svc->daemon->buffers, "pool"));
 	atomic_store(&disk_result, SQLITE_FULL);
@@ -461,10 +441,8 @@ static void test_kept_answers__a_request_that_a_kill_ended_does_not_run_again(vo
 	assert_int_equal(post(f, "alice", "other", "/v1/buffers", pool), 201);
 }
 
-static void test_kept_answers__a_disk_that_hangs_is_told_and_not_waited_for(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__a_disk_that_hangs_is_told_and_not_waited_for)
 {
-	struct fixture *f = *state;
-
 	(void)pthread_mutex_lock(&disk);
 	send_request(f, "alice", "k", "/v1/buffers", pool);
 	SVC_UNTIL(f->svc, svc_count_events(f->svc, VBD_EVENT_STORE_FAILED) == 1);
@@ -477,10 +455,8 @@ static void test_kept_answers__a_disk_that_hangs_is_told_and_not_waited_for(void
 	assert_string_equal(vbd_keeper_state(f->svc->daemon).text, "");
 }
 
-static void test_kept_answers__a_request_whose_client_leaves_first_does_nothing(void **state)
+KEPT_ANSWERS_TEST(test_kept_answers__a_request_whose_client_leaves_first_does_nothing)
 {
-	struct fixture *f = *state;
-
 	(void)pthread_mutex_lock(&disk);
 	send_request(f, "alice", "k", "/v1/pds", pd);
 	f->req.abandoned = true;
@@ -488,51 +464,4 @@ static void test_kept_answers__a_request_whose_client_leaves_first_does_nothing(
 	(void)pthread_mutex_unlock(&disk);
 	assert_int_equal(post(f, "alice", "k", "/v1/pds", "{\"name\":\"other\"}"), 201);
 	assert_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__a_repeat_gets_the_answer_of_the_run_before, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__one_of_a_later_date_is_given, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__another_request_or_caller_is_told_apart, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__a_refused_request_runs_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__the_oldest_make_room, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__one_that_can_not_be_read_is_as_if_it_were_not_there,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__keys_never_reach_the_disk, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__words_of_a_peer_never_reach_the_disk, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__a_request_runs_when_its_key_is_on_the_disk, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__an_answer_is_sent_when_it_is_on_the_disk, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__an_answer_that_is_not_on_the_disk_says_so, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__a_refused_request_leaves_no_row, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__a_request_that_a_kill_ended_does_not_run_again, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__a_disk_that_hangs_is_told_and_not_waited_for, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_kept_answers__a_request_whose_client_leaves_first_does_nothing, setup,
-			teardown),
-	};
-
-	return cmocka_run_group_tests_name("kept_answers", tests, NULL, NULL);
 }

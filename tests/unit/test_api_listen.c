@@ -10,12 +10,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void test_listen__an_address_that_no_interface_has_yet_is_bound(void **state)
+static int setup(void **state)
+{
+	*state = (void *)(uintptr_t)unit_descriptors();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	return unit_descriptors() == (uintptr_t)*state ? 0 : -1;
+}
+
+#define LISTEN_TEST(name) TEST_WITH(name, void *no_fixture, setup, teardown)
+
+LISTEN_TEST(test_listen__an_address_that_no_interface_has_yet_is_bound)
 {
 	static const char *const absent[] = {"192.0.2.7", "2001:db8::7"}; /* RFC 5737, RFC 3849 */
 	struct vbd_error err = {0};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(absent); i++) {
 		int fd = -1;
 
@@ -27,21 +39,19 @@ static void test_listen__an_address_that_no_interface_has_yet_is_bound(void **st
 	}
 }
 
-static void test_listen__own_addresses_and_wildcards_are_there(void **state)
+LISTEN_TEST(test_listen__own_addresses_and_wildcards_are_there)
 {
-	(void)state;
 	assert_true(vbd_listen_is_own("127.0.0.1"));
 	assert_true(vbd_listen_is_own("0.0.0.0"));
 	assert_true(vbd_listen_is_own("::"));
 }
 
-static void test_listen__a_port_in_use_is_refused(void **state)
+LISTEN_TEST(test_listen__a_port_in_use_is_refused)
 {
 	struct vbd_error err = {0};
 	int first = -1;
 	int second = -1;
 
-	(void)state;
 	assert_int_equal(vbd_listen_tcp("127.0.0.1", 0, &first, &err), VBD_OK);
 	assert_int_equal(vbd_listen_tcp("127.0.0.1", vbd_listen_port(first), &second, &err),
 		VBD_E_ADDRESS_IN_USE);
@@ -56,14 +66,13 @@ static char *socket_path(char path[200])
 	return path;
 }
 
-static void test_listen__a_unix_socket_has_the_mode_that_was_asked_for(void **state)
+LISTEN_TEST(test_listen__a_unix_socket_has_the_mode_that_was_asked_for)
 {
 	static const mode_t modes[] = {0600, 0660, 0666};
 	struct vbd_error err = {0};
 	struct stat st;
 	char path[200];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(modes); i++) {
 		int fd = -1;
 
@@ -77,7 +86,7 @@ static void test_listen__a_unix_socket_has_the_mode_that_was_asked_for(void **st
 	(void)unlink(path);
 }
 
-static void test_listen__a_unix_socket_has_the_group_that_was_asked_for(void **state)
+LISTEN_TEST(test_listen__a_unix_socket_has_the_group_that_was_asked_for)
 {
 	struct vbd_error err = {0};
 	gid_t groups[64];
@@ -88,7 +97,6 @@ static void test_listen__a_unix_socket_has_the_group_that_was_asked_for(void **s
 	/* Root may take any group, others one of theirs. */
 	gid_t wanted = geteuid() == 0 ? 4242 : count > 0 ? groups[count - 1] : getegid();
 
-	(void)state;
 	if (vbd_listen_unix(socket_path(path), wanted, 0660, &fd, &err) != VBD_OK)
 		fail_msg("%s", err.text);
 	assert_int_equal(stat(path, &st), 0);
@@ -138,42 +146,12 @@ static void assert_child_says(int wanted, bool leave_socket)
 	assert_int_equal(WEXITSTATUS(status), wanted);
 }
 
-static void test_listen__a_group_that_the_user_is_not_in_is_refused(void **state)
+LISTEN_TEST(test_listen__a_group_that_the_user_is_not_in_is_refused)
 {
-	(void)state;
 	assert_child_says(0, false);
 }
 
-static void test_listen__a_socket_that_the_user_may_not_connect_to_stays(void **state)
+LISTEN_TEST(test_listen__a_socket_that_the_user_may_not_connect_to_stays)
 {
-	(void)state;
 	assert_child_says(4, true);
-}
-
-static int setup(void **state)
-{
-	*state = (void *)(uintptr_t)unit_descriptors();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	return unit_descriptors() == (uintptr_t)*state ? 0 : -1;
-}
-
-#define LISTEN_TEST(name) cmocka_unit_test_setup_teardown(test_listen__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LISTEN_TEST(an_address_that_no_interface_has_yet_is_bound),
-		LISTEN_TEST(own_addresses_and_wildcards_are_there),
-		LISTEN_TEST(a_port_in_use_is_refused),
-		LISTEN_TEST(a_unix_socket_has_the_mode_that_was_asked_for),
-		LISTEN_TEST(a_unix_socket_has_the_group_that_was_asked_for),
-		LISTEN_TEST(a_group_that_the_user_is_not_in_is_refused),
-		LISTEN_TEST(a_socket_that_the_user_may_not_connect_to_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static void make(struct rest *rest, const char *path, const char *body)
 /* The first object of a test is the greater one by most keys. The default PD has no name, and
  * neither has the CQ that verbsd chose for the shared receive queues. */
 
-static void test_api_lists__connections_and_listeners(void **state)
+REST_TEST(test_api_lists__connections_and_listeners)
 {
 	static const struct row rows[] = {
 		{"/v1/listeners?sort=name", "2,1"},
@@ -73,7 +73,6 @@ static void test_api_lists__connections_and_listeners(void **state)
 		{"/v1/connections?state=open,ended&sort=state&listener=l", "2,4"},
 		{"/v1/connections?state=open,ended&sort=-state&listener=l", "4,2"},
 	};
-	struct rest *rest = *state;
 	unsigned int port;
 
 	(void)rest_pair(rest, "", "");
@@ -89,7 +88,7 @@ static void test_api_lists__connections_and_listeners(void **state)
 	expect_rows(rest, rows, VBD_ARRAY_LEN(rows));
 }
 
-static void test_api_lists__memory_and_queues(void **state)
+REST_TEST(test_api_lists__memory_and_queues)
 {
 	static const struct row rows[] = {
 		{"/v1/pds?sort=name", "1,3,2"},
@@ -143,7 +142,6 @@ static void test_api_lists__memory_and_queues(void **state)
 		{"/v1/devices?name=fake0", "1"},
 		{"/v1/devices?name=fake1", ""},
 	};
-	struct rest *rest = *state;
 
 	make(rest, "/v1/cqs", "{'name':'z','device':'fake0'}");
 	make(rest, "/v1/cqs", "{'name':'y','device':'fake0'}");
@@ -161,7 +159,7 @@ static void test_api_lists__memory_and_queues(void **state)
 	expect_rows(rest, rows, VBD_ARRAY_LEN(rows));
 }
 
-static void test_api_lists__work(void **state)
+REST_TEST(test_api_lists__work)
 {
 	static const struct row rows[] = {
 		{"/v1/transfers?state=done&sort=connection", "2,3,4,1"},
@@ -194,7 +192,6 @@ static void test_api_lists__work(void **state)
 		{"/v1/benchmarks?state=done&buffer=here", ""},
 		{"/v1/benchmarks?state=failed", ""},
 	};
-	struct rest *rest = *state;
 	const json_t *other;
 	char remote[128];
 
@@ -219,27 +216,10 @@ static void test_api_lists__work(void **state)
 	expect_rows(rest, rows, VBD_ARRAY_LEN(rows));
 }
 
-static void test_api_lists__connections_say_why_they_failed(void **state)
+REST_TEST(test_api_lists__connections_say_why_they_failed)
 {
-	struct rest *rest = *state;
-
 	(void)rest_call(
 		rest, 424, "POST", "/v1/connections", "{'dst_addr':'10.0.0.1','dst_port':9}");
 	rest_expect(rest_call(rest, 200, "GET", "/v1/connections?state=ended", NULL),
 		"{'items':[{'id':1,'error':{'code':'rejected'}}]}");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_api_lists__##name, rest_setup, rest_teardown)
-		TEST(connections_and_listeners),
-		TEST(memory_and_queues),
-		TEST(work),
-		TEST(connections_say_why_they_failed),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,9 +154,8 @@ static void undo(struct rest *rest, const struct action *action)
 		;
 }
 
-static void test_api_memory__each_allocation_of_a_request_may_fail(void **state)
+REST_TEST(test_api_memory__each_allocation_of_a_request_may_fail)
 {
-	struct rest *rest = *state;
 	unsigned int failures = 0;
 
 	(void)rest_pair(rest, "", ",'service':'sink'");
@@ -185,14 +184,8 @@ static void test_api_memory__each_allocation_of_a_request_may_fail(void **state)
 	print_message("%u allocations failed\n", failures);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_api_memory__each_allocation_of_a_request_may_fail, rest_setup,
-			rest_teardown),
-	};
-
 	json_set_alloc_funcs(malloc, free);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(argc, argv, NULL, NULL);
 }

@@ -138,9 +138,8 @@ static uint64_t number(const json_t *json, const char *name)
 
 /* --- tests ----------------------------------------------------------------------------------- */
 
-static void test_messages__a_page_has_a_mebibyte_at_most(void **state)
+SVC_TEST(test_messages__a_page_has_a_mebibyte_at_most)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = connect_pair(svc);
 	uint64_t after = 0;
 	unsigned int pages = 0, messages = 0;
@@ -172,9 +171,8 @@ static void test_messages__a_page_has_a_mebibyte_at_most(void **state)
 	assert_int_equal(pages, 4);
 }
 
-static void test_messages__one_that_is_as_long_as_a_page_comes_alone(void **state)
+SVC_TEST(test_messages__one_that_is_as_long_as_a_page_comes_alone)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = connect_pair(svc);
 	struct vbd_buffer *buffer = filled_buffer(svc, 'x');
 	json_t *json, *item;
@@ -193,9 +191,8 @@ static void test_messages__one_that_is_as_long_as_a_page_comes_alone(void **stat
 	json_decref(json);
 }
 
-static void test_messages__many_bytes_are_not_encoded_on_the_control_thread(void **state)
+SVC_TEST(test_messages__many_bytes_are_not_encoded_on_the_control_thread)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = connect_pair(svc);
 
 	send_messages(svc, &pair, filled_buffer(svc, 1), 1, MIB);
@@ -208,9 +205,8 @@ static void test_messages__many_bytes_are_not_encoded_on_the_control_thread(void
 	json_decref(page());
 }
 
-static void test_messages__few_bytes_are_answered_at_once(void **state)
+SVC_TEST(test_messages__few_bytes_are_answered_at_once)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = connect_pair(svc);
 
 	send_messages(svc, &pair, filled_buffer(svc, 1), 3, 100);
@@ -219,9 +215,8 @@ static void test_messages__few_bytes_are_answered_at_once(void **state)
 	json_decref(page());
 }
 
-static void test_messages__a_long_poll_gets_many_bytes(void **state)
+SVC_TEST(test_messages__a_long_poll_gets_many_bytes)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = connect_pair(svc);
 	struct vbd_buffer *buffer = filled_buffer(svc, 1);
 	json_t *json;
@@ -238,9 +233,8 @@ static void test_messages__a_long_poll_gets_many_bytes(void **state)
 	json_decref(json);
 }
 
-static void test_messages__who_waits_gets_a_page_when_the_connection_ends(void **state)
+SVC_TEST(test_messages__who_waits_gets_a_page_when_the_connection_ends)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = connect_pair(svc);
 	json_t *json;
 
@@ -253,9 +247,8 @@ static void test_messages__who_waits_gets_a_page_when_the_connection_ends(void *
 	json_decref(json);
 }
 
-static void test_messages__a_client_may_leave_while_its_page_is_written(void **state)
+SVC_TEST(test_messages__a_client_may_leave_while_its_page_is_written)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = connect_pair(svc);
 
 	send_messages(svc, &pair, filled_buffer(svc, 1), 1, MIB);
@@ -268,21 +261,4 @@ static void test_messages__a_client_may_leave_while_its_page_is_written(void **s
 	get(svc, pair.passive, "");
 	SVC_UNTIL(svc, test.answered);
 	json_decref(page());
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_messages__##name, svc_setup, svc_teardown)
-		TEST(a_page_has_a_mebibyte_at_most),
-		TEST(one_that_is_as_long_as_a_page_comes_alone),
-		TEST(many_bytes_are_not_encoded_on_the_control_thread),
-		TEST(few_bytes_are_answered_at_once),
-		TEST(a_long_poll_gets_many_bytes),
-		TEST(who_waits_gets_a_page_when_the_connection_ends),
-		TEST(a_client_may_leave_while_its_page_is_written),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,13 +22,12 @@ static char *end(struct vbd_metrics_text *out)
 	return copy;
 }
 
-static void test_api_metrics__a_family_has_help_type_and_samples(void **state)
+TEST(test_api_metrics__a_family_has_help_type_and_samples)
 {
 	const struct vbd_metrics_label labels[] = {{"op", "write"}, {"device", "rxe0"}, {0}};
 	struct vbd_metrics_text out = {0};
 	char *text;
 
-	(void)state;
 	vbd_metrics_family(&out, "verbsd_x_total", "counter", "What it is.");
 	vbd_metrics_put(&out, NULL, 7);
 	vbd_metrics_put(&out, labels, UINT64_MAX);
@@ -41,13 +40,12 @@ static void test_api_metrics__a_family_has_help_type_and_samples(void **state)
 	free(text);
 }
 
-static void test_api_metrics__label_values_are_escaped(void **state)
+TEST(test_api_metrics__label_values_are_escaped)
 {
 	const struct vbd_metrics_label labels[] = {{"name", "a\"b\\c\nd"}, {0}};
 	struct vbd_metrics_text out = {0};
 	char *text;
 
-	(void)state;
 	vbd_metrics_family(&out, "verbsd_x", "gauge", "X.");
 	vbd_metrics_put(&out, labels, 1);
 	text = end(&out);
@@ -55,12 +53,11 @@ static void test_api_metrics__label_values_are_escaped(void **state)
 	free(text);
 }
 
-static void test_api_metrics__times_are_in_seconds(void **state)
+TEST(test_api_metrics__times_are_in_seconds)
 {
 	struct vbd_metrics_text out = {0};
 	char *text;
 
-	(void)state;
 	vbd_metrics_family(&out, "verbsd_x_seconds", "gauge", "X.");
 	vbd_metrics_put_seconds(&out, NULL, 12000000034);
 	text = end(&out);
@@ -68,14 +65,13 @@ static void test_api_metrics__times_are_in_seconds(void **state)
 	free(text);
 }
 
-static void test_api_metrics__buckets_add_up(void **state)
+TEST(test_api_metrics__buckets_add_up)
 {
 	const struct vbd_metrics_label labels[] = {{"phase", "addr"}, {0}};
 	struct vbd_histogram *times = calloc(1, sizeof(*times));
 	struct vbd_metrics_text out = {0};
 	char *text;
 
-	(void)state;
 	assert_non_null(times);
 	vbd_histogram_add(times, 1000);
 	vbd_histogram_add(times, 5000);
@@ -94,29 +90,15 @@ static void test_api_metrics__buckets_add_up(void **state)
 	free(times);
 }
 
-static void test_api_metrics__a_long_page_grows(void **state)
+TEST(test_api_metrics__a_long_page_grows)
 {
 	struct vbd_metrics_text out = {0};
 	char *text;
 
-	(void)state;
 	vbd_metrics_family(&out, "verbsd_x", "gauge", "X.");
 	for (uint64_t i = 0; i < 20000; i++)
 		vbd_metrics_put(&out, NULL, i);
 	text = end(&out);
 	assert_non_null(strstr(text, "\nverbsd_x 19999\n"));
 	free(text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_api_metrics__a_family_has_help_type_and_samples),
-		cmocka_unit_test(test_api_metrics__label_values_are_escaped),
-		cmocka_unit_test(test_api_metrics__times_are_in_seconds),
-		cmocka_unit_test(test_api_metrics__buckets_add_up),
-		cmocka_unit_test(test_api_metrics__a_long_page_grows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,6 +118,8 @@ static int teardown(void **state)
 	return svc_teardown(&svc);
 }
 
+#define OWNERS_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 /* Returns the HTTP status; the document is the return value of body(). */
 static unsigned int perform(struct fixture *f, const char *caller, enum vbd_method method,
 	const char *target, const char *body, const char *type)
@@ -302,9 +304,8 @@ static void uproot(struct vbd_object *object)
 	free(object);
 }
 
-static void test_owners__no_route_finds_what_belongs_to_another(void **state)
+OWNERS_TEST(test_owners__no_route_finds_what_belongs_to_another)
 {
-	struct fixture *f = *state;
 	const struct vbd_router router = vbd_routes();
 	size_t count = 0;
 
@@ -330,9 +331,8 @@ static void test_owners__no_route_finds_what_belongs_to_another(void **state)
 	assert_true(count > 40);
 }
 
-static void test_owners__a_name_that_is_nearly_right_is_told_unless_it_is_of_another(void **state)
+OWNERS_TEST(test_owners__a_name_that_is_nearly_right_is_told_unless_it_is_of_another)
 {
-	struct fixture *f = *state;
 	struct vbd_object *object = plant_for(f, f->svc->daemon->buffers, "bob", "hatch");
 
 	assert_int_equal(get(f, "bob", "/v1/buffers/hacth"), 404);
@@ -346,9 +346,8 @@ static void test_owners__a_name_that_is_nearly_right_is_told_unless_it_is_of_ano
 	uproot(object);
 }
 
-static void test_owners__no_list_has_what_belongs_to_another(void **state)
+OWNERS_TEST(test_owners__no_list_has_what_belongs_to_another)
 {
-	struct fixture *f = *state;
 	const struct vbd_router router = vbd_routes();
 	size_t count = 0;
 
@@ -393,9 +392,8 @@ static bool only_shows(const struct vbd_route *route)
 	return route->method == VBD_METHOD_GET && route->role == VBD_ROLE_READ;
 }
 
-static void test_owners__no_route_but_those_for_readers_takes_what_is_the_daemons(void **state)
+OWNERS_TEST(test_owners__no_route_but_those_for_readers_takes_what_is_the_daemons)
 {
-	struct fixture *f = *state;
 	const struct vbd_router router = vbd_routes();
 	size_t count = 0;
 
@@ -545,11 +543,10 @@ static void set_rdma_side(
 }
 
 /* The members come from the contract: a new one can't be forgotten. */
-static void test_owners__no_reference_of_a_body_takes_what_belongs_to_another(void **state)
+OWNERS_TEST(test_owners__no_reference_of_a_body_takes_what_belongs_to_another)
 {
 	static const char *const owners[] = {"bob", "alice", NULL};
 	static const char *const names[] = {"own", "of-alice", "of-verbsd"};
-	struct fixture *f = *state;
 	struct vbd_object *planted[VBD_KIND_COUNT][VBD_ARRAY_LEN(names)] = {0};
 
 	for (size_t kind = 0; kind < VBD_KIND_COUNT; kind++) {
@@ -579,9 +576,8 @@ static bool shows(struct fixture *f, const char *caller, const char *target, con
 	return says(f, member);
 }
 
-static void test_owners__keys_of_what_is_the_daemons_are_not_shown(void **state)
+OWNERS_TEST(test_owners__keys_of_what_is_the_daemons_are_not_shown)
 {
-	struct fixture *f = *state;
 	struct vbd_buffer *buffer = svc_buffer(f->svc, "pool", 4096, VBD_ACCESS_REMOTE_WRITE);
 	char target[64];
 
@@ -612,11 +608,10 @@ static unsigned int make_shared(struct fixture *f, const char *caller)
 	return f->req.reply.status;
 }
 
-static void test_owners__what_is_shared_is_used_and_not_changed(void **state)
+OWNERS_TEST(test_owners__what_is_shared_is_used_and_not_changed)
 {
 	static const char stream[] = "application/octet-stream";
 	static const char data[] = "/v1/buffers/pool/data";
-	struct fixture *f = *state;
 
 	assert_int_equal(make_shared(f, "bob"), 403);
 	assert_true(says(f, "/share"));
@@ -642,10 +637,8 @@ static unsigned int make_pd(struct fixture *f, const char *caller, const char *n
 	return perform(f, caller, VBD_METHOD_POST, "/v1/pds", body, "application/json");
 }
 
-static void test_owners__an_object_belongs_to_who_made_it(void **state)
+OWNERS_TEST(test_owners__an_object_belongs_to_who_made_it)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(make_pd(f, "alice", "mine"), 201);
 	owner_is(f, "alice", "/v1/pds/mine", "alice");
 	owner_is(f, "control", "/v1/pds/mine", "alice");
@@ -655,9 +648,8 @@ static void test_owners__an_object_belongs_to_who_made_it(void **state)
 	assert_int_equal(perform(f, "alice", VBD_METHOD_DELETE, "/v1/pds/mine", NULL, ""), 204);
 }
 
-static void test_owners__a_name_of_another_is_taken_without_details(void **state)
+OWNERS_TEST(test_owners__a_name_of_another_is_taken_without_details)
 {
-	struct fixture *f = *state;
 	json_t *json;
 
 	assert_int_equal(make_pd(f, "alice", "mine"), 201);
@@ -672,9 +664,8 @@ static void test_owners__a_name_of_another_is_taken_without_details(void **state
 	assert_true(says(f, "/v1/pds/"));
 }
 
-static void test_owners__what_is_the_daemons_is_seen_and_not_changed(void **state)
+OWNERS_TEST(test_owners__what_is_the_daemons_is_seen_and_not_changed)
 {
-	struct fixture *f = *state;
 	char target[64];
 	uint64_t id;
 
@@ -712,10 +703,8 @@ static void deletion_tells(
 }
 
 /* The owner of a thing may learn that others use it, so that it knows why it stays; no more. */
-static void test_owners__users_of_other_callers_are_counted_only(void **state)
+OWNERS_TEST(test_owners__users_of_other_callers_are_counted_only)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(make_pd(f, "alice", "mine"), 201);
 	assert_int_equal(make_listener(f, "alice", "mine"), 201);
 	deletion_tells(f, "alice", 1, "/v1/listeners/1", "has 1 user");
@@ -742,10 +731,8 @@ static void delete_selected(struct fixture *f, const char *caller)
 	json_decref(json);
 }
 
-static void test_owners__a_selection_has_only_ones_own(void **state)
+OWNERS_TEST(test_owners__a_selection_has_only_ones_own)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(make_pd(f, "alice", "mine"), 201);
 	assert_int_equal(make_pd(f, "bob", "his"), 201);
 	delete_selected(f, "bob");
@@ -760,9 +747,8 @@ static size_t count_events(struct fixture *f, const char *caller)
 	return count_items(f, caller, "/v1/events?type=pd_created&object=pd&limit=1000");
 }
 
-static void test_owners__events_of_another_are_not_told(void **state)
+OWNERS_TEST(test_owners__events_of_another_are_not_told)
 {
-	struct fixture *f = *state;
 	size_t bobs = count_events(f, "bob"), alices = count_events(f, "alice");
 	size_t all = count_events(f, "control");
 
@@ -854,9 +840,8 @@ static bool is_elsewhere(const struct vbd_route *route)
 	       strstr(route->pattern, "metrics") || strstr(route->pattern, "stats");
 }
 
-static void test_owners__no_answer_has_a_mark_of_another(void **state)
+OWNERS_TEST(test_owners__no_answer_has_a_mark_of_another)
 {
-	struct fixture *f = *state;
 	const struct vbd_router router = vbd_routes();
 	size_t count = 0;
 
@@ -935,9 +920,8 @@ static bool row_says(const struct vbd_connection *connection, const char *text)
 }
 
 /* An RC queue pair goes to ERR with the first request that fails, whoever made the request. */
-static void test_owners__a_write_that_fails_ends_what_is_shared(void **state)
+OWNERS_TEST(test_owners__a_write_that_fails_ends_what_is_shared)
 {
-	struct fixture *f = *state;
 	struct svc_pair pair = svc_pair(f->svc, svc_listen(f->svc, NULL));
 	char target[64], transfer[64];
 	uint64_t id;
@@ -953,9 +937,8 @@ static void test_owners__a_write_that_fails_ends_what_is_shared(void **state)
 	assert_true(shows(f, "control", transfer, "\"owner\":\"alice\""));
 }
 
-static void test_owners__an_explanation_has_no_request_of_another(void **state)
+OWNERS_TEST(test_owners__an_explanation_has_no_request_of_another)
 {
-	struct fixture *f = *state;
 	struct vbd_caller *alice = vbd_callers_get(&f->svc->daemon->callers, "alice");
 
 	for (int shared = 0; shared < 2; shared++) {
@@ -985,10 +968,8 @@ static void test_owners__an_explanation_has_no_request_of_another(void **state)
 }
 
 /* The verdict on what the peer asked of memory tells whether a key is one. */
-static void test_owners__what_a_peer_asked_of_the_daemons_memory_is_not_told(void **state)
+OWNERS_TEST(test_owners__what_a_peer_asked_of_the_daemons_memory_is_not_told)
 {
-	struct fixture *f = *state;
-
 	for (int shared = 0; shared < 2; shared++) {
 		struct svc_pair pair = svc_pair(f->svc, svc_listen(f->svc, NULL));
 		struct vbd_peer_report *report;
@@ -1014,10 +995,8 @@ static void test_owners__what_a_peer_asked_of_the_daemons_memory_is_not_told(voi
 }
 
 /* A repeat of alice's request by bob must neither get her answer nor tell that there is one. */
-static void test_owners__an_idempotency_key_is_the_callers_own(void **state)
+OWNERS_TEST(test_owners__an_idempotency_key_is_the_callers_own)
 {
-	struct fixture *f = *state;
-
 	(void)snprintf(f->key, sizeof(f->key), "k");
 	assert_int_equal(make_pd(f, "alice", "mine"), 201);
 	assert_int_equal(make_pd(f, "bob", "mine"), 409);
@@ -1026,9 +1005,8 @@ static void test_owners__an_idempotency_key_is_the_callers_own(void **state)
 }
 
 /* A request counts for who sends it, also one that the role does not allow. */
-static void test_owners__requests_beyond_the_quota_are_refused(void **state)
+OWNERS_TEST(test_owners__requests_beyond_the_quota_are_refused)
 {
-	struct fixture *f = *state;
 	struct vbd_caller *reader = vbd_callers_get(&f->svc->daemon->callers, "read");
 
 	assert_non_null(reader);
@@ -1044,33 +1022,4 @@ static void test_owners__requests_beyond_the_quota_are_refused(void **state)
 	reader->requests_full_ns = 0;
 	assert_int_equal(get(f, "read", "/v1/pds"), 200);
 	vbd_caller_unref(reader);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_owners__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(no_route_finds_what_belongs_to_another),
-		TEST(a_name_that_is_nearly_right_is_told_unless_it_is_of_another),
-		TEST(no_list_has_what_belongs_to_another),
-		TEST(no_route_but_those_for_readers_takes_what_is_the_daemons),
-		TEST(no_reference_of_a_body_takes_what_belongs_to_another),
-		TEST(keys_of_what_is_the_daemons_are_not_shown),
-		TEST(what_is_shared_is_used_and_not_changed),
-		TEST(a_write_that_fails_ends_what_is_shared),
-		TEST(an_object_belongs_to_who_made_it),
-		TEST(a_name_of_another_is_taken_without_details),
-		TEST(what_is_the_daemons_is_seen_and_not_changed),
-		TEST(users_of_other_callers_are_counted_only),
-		TEST(a_selection_has_only_ones_own),
-		TEST(events_of_another_are_not_told),
-		TEST(no_answer_has_a_mark_of_another),
-		TEST(an_explanation_has_no_request_of_another),
-		TEST(what_a_peer_asked_of_the_daemons_memory_is_not_told),
-		TEST(an_idempotency_key_is_the_callers_own),
-		TEST(requests_beyond_the_quota_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,6 +118,8 @@ static int teardown(void **state)
 	return svc_teardown(state);
 }
 
+#define PAGES_TEST(name) TEST_WITH(name, struct svc *svc, setup, teardown)
+
 static json_t *body(void)
 {
 	json_t *json = json_loadb(
@@ -129,9 +131,8 @@ static json_t *body(void)
 	return json;
 }
 
-static void test_api_pages__a_long_one_is_the_same_as_in_one_piece(void **state)
+PAGES_TEST(test_api_pages__a_long_one_is_the_same_as_in_one_piece)
 {
-	struct svc *svc = *state;
 	json_t *whole, *sliced;
 
 	for (int role = VBD_ROLE_READ; role <= VBD_ROLE_CONTROL; role++) {
@@ -150,10 +151,8 @@ static void test_api_pages__a_long_one_is_the_same_as_in_one_piece(void **state)
 	}
 }
 
-static void test_api_pages__without_time_a_turn_writes_a_few_items(void **state)
+PAGES_TEST(test_api_pages__without_time_a_turn_writes_a_few_items)
 {
-	struct svc *svc = *state;
-
 	encoded = 0;
 	list(svc, "/v1/buffers?limit=100", VBD_ROLE_READ);
 	UNIT_UNTIL (test.req.reply.status) {
@@ -165,18 +164,15 @@ static void test_api_pages__without_time_a_turn_writes_a_few_items(void **state)
 	assert_int_equal(encoded, 100);
 }
 
-static void test_api_pages__a_turn_with_time_writes_one_at_once(void **state)
+PAGES_TEST(test_api_pages__a_turn_with_time_writes_one_at_once)
 {
-	struct svc *svc = *state;
-
 	svc->daemon->turns.budget_ns = UINT64_MAX;
 	list(svc, "/v1/buffers?limit=100", VBD_ROLE_READ);
 	json_decref(body());
 }
 
-static void test_api_pages__what_is_gone_meanwhile_is_left_out(void **state)
+PAGES_TEST(test_api_pages__what_is_gone_meanwhile_is_left_out)
 {
-	struct svc *svc = *state;
 	struct vbd_object *last = vbd_registry_find_id(svc->daemon->buffers, BUFFERS);
 	json_t *json;
 
@@ -189,10 +185,8 @@ static void test_api_pages__what_is_gone_meanwhile_is_left_out(void **state)
 	json_decref(json);
 }
 
-static void test_api_pages__a_client_that_leaves_ends_it(void **state)
+PAGES_TEST(test_api_pages__a_client_that_leaves_ends_it)
 {
-	struct svc *svc = *state;
-
 	list(svc, "/v1/buffers?limit=1000", VBD_ROLE_CONTROL);
 	test.on_gone(&test.req, test.park_arg);
 	svc_turn(svc);
@@ -226,10 +220,8 @@ static void follow(struct svc *svc, const char *target)
 	list_of(svc, &counting, text, NULL, VBD_ROLE_READ);
 }
 
-static void test_api_pages__a_page_walks_over_its_own_items_only(void **state)
+PAGES_TEST(test_api_pages__a_page_walks_over_its_own_items_only)
 {
-	struct svc *svc = *state;
-
 	svc->daemon->turns.budget_ns = UINT64_MAX;
 	list_of(svc, &counting, "/v1/buffers?limit=10", NULL, VBD_ROLE_READ);
 	assert_in_range(walked_over, 10, 11);
@@ -242,9 +234,8 @@ static void test_api_pages__a_page_walks_over_its_own_items_only(void **state)
 	assert_int_equal(assert_items(10, BUFFERS - 10, -1), BUFFERS);
 }
 
-static void test_api_pages__the_total_is_of_what_the_caller_sees(void **state)
+PAGES_TEST(test_api_pages__the_total_is_of_what_the_caller_sees)
 {
-	struct svc *svc = *state;
 	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
 	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
 
@@ -268,10 +259,8 @@ static void test_api_pages__the_total_is_of_what_the_caller_sees(void **state)
 	vbd_caller_unref(bob);
 }
 
-static void test_api_pages__a_filter_walks_over_a_thousand_in_a_turn(void **state)
+PAGES_TEST(test_api_pages__a_filter_walks_over_a_thousand_in_a_turn)
 {
-	struct svc *svc = *state;
-
 	for (int i = BUFFERS; i < 2500; i++)
 		(void)svc_buffer(svc, i == 2400 ? "last" : "", 1, 0);
 	list_of(svc, &counting, "/v1/buffers?name=last", NULL, VBD_ROLE_READ);
@@ -285,9 +274,8 @@ static void test_api_pages__a_filter_walks_over_a_thousand_in_a_turn(void **stat
 	assert_int_equal(assert_items(1, 2401, 1), 1);
 }
 
-static void test_api_pages__sorting_keeps_the_first_of_many(void **state)
+PAGES_TEST(test_api_pages__sorting_keeps_the_first_of_many)
 {
-	struct svc *svc = *state;
 	char name[16];
 
 	svc->daemon->turns.budget_ns = UINT64_MAX;
@@ -300,23 +288,4 @@ static void test_api_pages__sorting_keeps_the_first_of_many(void **state)
 	list_of(svc, &counting, "/v1/buffers?limit=260&sort=name", NULL, VBD_ROLE_READ);
 	follow(svc, "/v1/buffers?limit=5&sort=name");
 	assert_int_equal(assert_items(5, BUFFERS + 300 - 10, -1), BUFFERS + 300);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_api_pages__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_long_one_is_the_same_as_in_one_piece),
-		TEST(without_time_a_turn_writes_a_few_items),
-		TEST(a_turn_with_time_writes_one_at_once),
-		TEST(what_is_gone_meanwhile_is_left_out),
-		TEST(a_client_that_leaves_ends_it),
-		TEST(a_page_walks_over_its_own_items_only),
-		TEST(the_total_is_of_what_the_caller_sees),
-		TEST(a_filter_walks_over_a_thousand_in_a_turn),
-		TEST(sorting_keeps_the_first_of_many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

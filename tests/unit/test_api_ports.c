@@ -37,7 +37,7 @@ static void assert_has(const char *page, const char *line)
 		fail_msg("the page lacks %s:\n%s", line, page);
 }
 
-static void test_ports__data_is_in_bytes_and_errors_have_names_of_their_own(void **state)
+TEST(test_ports__data_is_in_bytes_and_errors_have_names_of_their_own)
 {
 	struct vbd_kernel_counter counters[] = {
 		{"mlx5_0", 1, VBD_COUNTER_SET_PORT, "port_rcv_data", 1000},
@@ -47,7 +47,6 @@ static void test_ports__data_is_in_bytes_and_errors_have_names_of_their_own(void
 	};
 	char *page = page_of(counters, VBD_ARRAY_LEN(counters));
 
-	(void)state;
 	assert_has(page,
 		"# TYPE verbsd_port_data_received_bytes_total counter\n"
 		"verbsd_port_data_received_bytes_total{device=\"mlx5_0\",port=\"1\"} 4000\n"
@@ -57,7 +56,7 @@ static void test_ports__data_is_in_bytes_and_errors_have_names_of_their_own(void
 	free(page);
 }
 
-static void test_ports__each_file_of_infiniband_has_its_metric(void **state)
+TEST(test_ports__each_file_of_infiniband_has_its_metric)
 {
 	static const struct {
 		const char *file, *metric;
@@ -92,7 +91,6 @@ static void test_ports__each_file_of_infiniband_has_its_metric(void **state)
 		{"unicast_xmit_packets", "verbsd_port_unicast_packets_transmitted_total", 1000},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(files); i++) {
 		struct vbd_kernel_counter counter = {"x0", 1, VBD_COUNTER_SET_PORT, "", 1000};
 		char wanted[200];
@@ -108,7 +106,7 @@ static void test_ports__each_file_of_infiniband_has_its_metric(void **state)
 	}
 }
 
-static void test_ports__what_only_the_driver_knows_is_untyped(void **state)
+TEST(test_ports__what_only_the_driver_knows_is_untyped)
 {
 	struct vbd_kernel_counter counters[] = {
 		{"x0", 1, VBD_COUNTER_SET_PORT, "novel", 5},
@@ -119,7 +117,6 @@ static void test_ports__what_only_the_driver_knows_is_untyped(void **state)
 	};
 	char *page = page_of(counters, VBD_ARRAY_LEN(counters));
 
-	(void)state;
 	assert_has(page,
 		"# TYPE verbsd_port_other_counters untyped\n"
 		"verbsd_port_other_counters{device=\"x0\",port=\"1\",counter=\"novel\"} 5\n");
@@ -133,11 +130,10 @@ static void test_ports__what_only_the_driver_knows_is_untyped(void **state)
 	free(page);
 }
 
-static void test_durations__a_pair_of_operation_and_status_has_its_own_times(void **state)
+TEST(test_durations__a_pair_of_operation_and_status_has_its_own_times)
 {
 	struct vbd_durations durations = {0};
 
-	(void)state;
 	for (unsigned int i = 0; i < 200; i++)
 		vbd_durations_add(&durations, "list_buffers", 200 + i % 100, 1000);
 	vbd_durations_add(&durations, "list_buffers", 200, 3000);
@@ -151,16 +147,4 @@ static void test_durations__a_pair_of_operation_and_status_has_its_own_times(voi
 	assert_int_equal(vbd_counter_get(&durations.all.count), 202);
 	vbd_durations_fini(&durations);
 	assert_int_equal(durations.count, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ports__data_is_in_bytes_and_errors_have_names_of_their_own),
-		cmocka_unit_test(test_ports__each_file_of_infiniband_has_its_metric),
-		cmocka_unit_test(test_ports__what_only_the_driver_knows_is_untyped),
-		cmocka_unit_test(test_durations__a_pair_of_operation_and_status_has_its_own_times),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,11 +31,10 @@ static const json_t *fault_of(const json_t *problem)
 	return json_array_get(json_object_get(problem, "errors"), 0);
 }
 
-static void test_problem__every_status_has_its_document(void **state)
+TEST(test_problem__every_status_has_its_document)
 {
 	struct openapi_enum codes;
 
-	(void)state;
 	openapi_read_enum("ProblemCode", &codes);
 	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++) {
 		struct vbd_error err = {.status = (enum vbd_status)i};
@@ -56,12 +55,11 @@ static void test_problem__every_status_has_its_document(void **state)
 	}
 }
 
-static void test_problem__an_error_shows_its_source(void **state)
+TEST(test_problem__an_error_shows_its_source)
 {
 	struct vbd_error err = {0};
 	json_t *problem;
 
-	(void)state;
 	(void)vbd_error_errno(&err, VBD_E_MEMLOCK, "ibv_reg_mr", ENOMEM, "buffer 7");
 	err.limit = 65536;
 	(void)strcpy(err.limit_name, "RLIMIT_MEMLOCK");
@@ -92,7 +90,7 @@ static void test_problem__an_error_shows_its_source(void **state)
 	json_decref(problem);
 }
 
-static void test_problem__all_that_an_error_knows_is_a_member(void **state)
+TEST(test_problem__all_that_an_error_knows_is_a_member)
 {
 	struct vbd_error err = {.status = VBD_E_NOT_SUPPORTED,
 		.call = "ibv_reg_mr",
@@ -116,7 +114,6 @@ static void test_problem__all_that_an_error_knows_is_a_member(void **state)
 		"limit_name", "limits.buffers", "caller", "ci", "errors", "pointer", "/op", "code",
 		"not_supported", "detail", "fake0 can't do it", "errors_total", 1);
 
-	(void)state;
 	assert_non_null(expected);
 	assert_true(json_equal(problem, expected));
 	json_decref(problem);
@@ -131,7 +128,7 @@ static void test_problem__all_that_an_error_knows_is_a_member(void **state)
 }
 
 /* The parameters that rdma/ names, and where a client finds each in its request. */
-static void test_problem__a_bad_parameter_is_a_member_of_the_request(void **state)
+TEST(test_problem__a_bad_parameter_is_a_member_of_the_request)
 {
 	static const struct {
 		const char *param;
@@ -160,7 +157,6 @@ static void test_problem__a_bad_parameter_is_a_member_of_the_request(void **stat
 		{"srq_cq", "/cq"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(members); i++) {
 		struct vbd_error err = {0};
 		json_t *problem;
@@ -172,20 +168,19 @@ static void test_problem__a_bad_parameter_is_a_member_of_the_request(void **stat
 	}
 }
 
-static void test_problem__a_taken_name_names_its_holder(void **state)
+TEST(test_problem__a_taken_name_names_its_holder)
 {
 	struct vbd_error err = {
 		.status = VBD_E_NAME_TAKEN, .object = "/v1/buffers/3", .pointer = "/name"};
 	json_t *problem = problem_of(&err, NULL);
 
-	(void)state;
 	assert_string_equal(text_of(problem, "holder"), "/v1/buffers/3");
 	assert_null(json_object_get(problem, "instance"));
 	assert_string_equal(text_of(fault_of(problem), "pointer"), "/name");
 	json_decref(problem);
 }
 
-static void test_problem__extra_members_are_lists(void **state)
+TEST(test_problem__extra_members_are_lists)
 {
 	static const char *const users[] = {"/v1/transfers/1", "/v1/transfers/2"};
 	const struct vbd_error err = {.status = VBD_E_IN_USE};
@@ -194,21 +189,19 @@ static void test_problem__extra_members_are_lists(void **state)
 					 .n_users = 2,
 					 .allow = 1u << VBD_METHOD_GET | 1u << VBD_METHOD_DELETE});
 
-	(void)state;
 	assert_int_equal(json_array_size(json_object_get(problem, "users")), 2);
 	assert_string_equal(
 		json_string_value(json_array_get(json_object_get(problem, "allow"), 2)), "DELETE");
 	json_decref(problem);
 }
 
-static void test_problem__a_refused_request_lists_its_faults(void **state)
+TEST(test_problem__a_refused_request_lists_its_faults)
 {
 	struct vbd_faults faults = {0};
 	struct vbd_problem_extra extra = {.faults = &faults};
 	const json_t *errors;
 	json_t *problem;
 
-	(void)state;
 	(void)vbd_fault(&faults, VBD_E_OUT_OF_RANGE, "/a", "too small");
 	(void)vbd_fault(&faults, VBD_E_MISSING_FIELD, "/b", "missing");
 	problem = problem_of(&faults.first, &extra);
@@ -223,12 +216,11 @@ static void test_problem__a_refused_request_lists_its_faults(void **state)
 	vbd_faults_fini(&faults);
 }
 
-static void test_problem__a_parameter_is_no_json_pointer(void **state)
+TEST(test_problem__a_parameter_is_no_json_pointer)
 {
 	struct vbd_error err = {0};
 	json_t *problem;
 
-	(void)state;
 	(void)vbd_error_input(&err, VBD_E_OUT_OF_RANGE, "limit", "too large");
 	problem = problem_of(&err, NULL);
 	assert_int_equal(json_array_size(json_object_get(problem, "errors")), 1);
@@ -237,12 +229,11 @@ static void test_problem__a_parameter_is_no_json_pointer(void **state)
 	json_decref(problem);
 }
 
-static void test_problem__an_item_of_a_list_is_named(void **state)
+TEST(test_problem__an_item_of_a_list_is_named)
 {
 	struct vbd_faults faults = {0};
 	struct vbd_error err = {0};
 
-	(void)state;
 	(void)vbd_error_input(&err, VBD_E_MISSING_FIELD, "/op", "/op is missing");
 	(void)vbd_fault(&faults, VBD_E_BAD_VALUE, "/qp/cq", "it has no place");
 	(void)vbd_fault(&faults, VBD_E_BAD_VALUE, "", "the item is none");
@@ -263,13 +254,12 @@ static void test_problem__an_item_of_a_list_is_named(void **state)
 	assert_null(err.param);
 }
 
-static void test_problem__an_outcome_is_a_failed_dependency(void **state)
+TEST(test_problem__an_outcome_is_a_failed_dependency)
 {
 	const struct vbd_error err = {.status = VBD_E_STOPPING, .object = "/v1/connections/7"};
 	const struct vbd_problem_extra extra = {.outcome = true};
 	json_t *problem = problem_of(&err, &extra);
 
-	(void)state;
 	assert_int_equal(vbd_problem_http(&err, NULL), 503);
 	assert_int_equal(vbd_problem_http(&err, &extra), 424);
 	assert_int_equal(json_integer_value(json_object_get(problem, "status")), 424);
@@ -278,13 +268,12 @@ static void test_problem__an_outcome_is_a_failed_dependency(void **state)
 	json_decref(problem);
 }
 
-static void test_problem__text_cut_in_a_character_is_still_json(void **state)
+TEST(test_problem__text_cut_in_a_character_is_still_json)
 {
 	struct vbd_error err = {0};
 	json_t *problem;
 	char *dump;
 
-	(void)state;
 	(void)vbd_error_set(&err, VBD_E_BAD_VALUE, "'%.1s'", "\xc3\xa9");
 	problem = problem_of(&err, NULL);
 	dump = json_dumps(problem, 0);
@@ -294,37 +283,16 @@ static void test_problem__text_cut_in_a_character_is_still_json(void **state)
 	json_decref(problem);
 }
 
-static void test_problem__the_one_for_no_memory_is_json_itself(void **state)
+TEST(test_problem__the_one_for_no_memory_is_json_itself)
 {
 	const struct vbd_error err = {.status = VBD_E_NO_MEMORY};
 	json_t *expected = problem_of(&err, NULL);
 	json_t *problem = json_loads(vbd_problem_no_memory(), 0, NULL);
 
-	(void)state;
 	assert_string_equal(text_of(problem, "type"), text_of(expected, "type"));
 	assert_string_equal(text_of(problem, "title"), text_of(expected, "title"));
 	assert_true(json_equal(
 		json_object_get(problem, "status"), json_object_get(expected, "status")));
 	json_decref(problem);
 	json_decref(expected);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_problem__every_status_has_its_document),
-		cmocka_unit_test(test_problem__an_error_shows_its_source),
-		cmocka_unit_test(test_problem__all_that_an_error_knows_is_a_member),
-		cmocka_unit_test(test_problem__a_bad_parameter_is_a_member_of_the_request),
-		cmocka_unit_test(test_problem__a_taken_name_names_its_holder),
-		cmocka_unit_test(test_problem__extra_members_are_lists),
-		cmocka_unit_test(test_problem__a_refused_request_lists_its_faults),
-		cmocka_unit_test(test_problem__a_parameter_is_no_json_pointer),
-		cmocka_unit_test(test_problem__an_item_of_a_list_is_named),
-		cmocka_unit_test(test_problem__an_outcome_is_a_failed_dependency),
-		cmocka_unit_test(test_problem__text_cut_in_a_character_is_still_json),
-		cmocka_unit_test(test_problem__the_one_for_no_memory_is_json_itself),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

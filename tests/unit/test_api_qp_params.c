@@ -52,11 +52,10 @@ static uint64_t default_of(const struct row *row, bool ud)
 	return row->initial;
 }
 
-static void test_qp_params__the_contract_has_the_limits_of_the_rows(void **state)
+TEST(test_qp_params__the_contract_has_the_limits_of_the_rows)
 {
 	char text[OPENAPI_PROPERTY_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		const struct row *row = &rows[i];
 
@@ -91,9 +90,8 @@ static void expect_members(const char *schema, bool ud)
 	assert_int_equal(members.count, count);
 }
 
-static void test_qp_params__the_contract_has_the_members_of_the_rows(void **state)
+TEST(test_qp_params__the_contract_has_the_members_of_the_rows)
 {
-	(void)state;
 	expect_members("QpParams", false);
 	expect_members("QpParamsFull", false);
 	expect_members("UdQpParams", true);
@@ -110,9 +108,8 @@ static enum vbd_status decode_one(const char *name, uint64_t value, struct vbd_e
 	return status;
 }
 
-static void test_qp_params__a_value_outside_its_limits_is_refused(void **state)
+TEST(test_qp_params__a_value_outside_its_limits_is_refused)
 {
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		const struct row *row = &rows[i];
 		struct vbd_error err = {0};
@@ -140,7 +137,7 @@ static enum vbd_status merge(const char *text, struct vbd_qp_input *input, struc
 	return status ? status : vbd_qp_input_check(NULL, input, err);
 }
 
-static void test_qp_params__signals_are_as_rare_as_the_send_queue_allows(void **state)
+TEST(test_qp_params__signals_are_as_rare_as_the_send_queue_allows)
 {
 	static const struct {
 		const char *text;
@@ -157,7 +154,6 @@ static void test_qp_params__signals_are_as_rare_as_the_send_queue_allows(void **
 	struct vbd_qp_input input;
 	struct vbd_error err = {0};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		assert_int_equal(merge(cases[i].text, &input, &err), VBD_OK);
 		assert_int_equal(input.params.qp.signal_every, cases[i].signal_every);
@@ -167,12 +163,11 @@ static void test_qp_params__signals_are_as_rare_as_the_send_queue_allows(void **
 	assert_string_equal(err.pointer, "/qp/signal_every");
 }
 
-static void test_qp_params__only_adaptive_polling_has_a_time(void **state)
+TEST(test_qp_params__only_adaptive_polling_has_a_time)
 {
 	struct vbd_qp_input input;
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(merge("{\"poll\": \"adaptive\", \"spin_us\": 7}", &input, &err), VBD_OK);
 	assert_int_equal(input.params.qp.poll, VBD_POLL_ADAPTIVE);
 	assert_int_equal(input.params.qp.spin_us, 7);
@@ -183,12 +178,11 @@ static void test_qp_params__only_adaptive_polling_has_a_time(void **state)
 	assert_string_equal(err.pointer, "/qp/spin_us");
 }
 
-static void test_qp_params__heartbeats_have_a_shortest_interval(void **state)
+TEST(test_qp_params__heartbeats_have_a_shortest_interval)
 {
 	struct vbd_qp_input input;
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(merge("{\"heartbeat_ms\": 0}", &input, &err), VBD_OK);
 	assert_int_equal(merge("{\"heartbeat_ms\": 100}", &input, &err), VBD_OK);
 	assert_int_equal(input.params.qp.heartbeat_ms, 100);
@@ -196,12 +190,11 @@ static void test_qp_params__heartbeats_have_a_shortest_interval(void **state)
 	assert_string_equal(err.pointer, "/qp/heartbeat_ms");
 }
 
-static void test_qp_params__a_time_is_rounded_up_to_a_code(void **state)
+TEST(test_qp_params__a_time_is_rounded_up_to_a_code)
 {
 	struct vbd_qp_input input;
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(
 		merge("{\"ack_timeout_ns\": 67108865, \"min_rnr_timer_ns\": 640000}", &input, &err),
 		VBD_OK);
@@ -219,12 +212,11 @@ static void test_qp_params__a_time_is_rounded_up_to_a_code(void **state)
 		merge("{\"ack_timeout_ns\": 8796093022209}", &input, NULL), VBD_E_OUT_OF_RANGE);
 }
 
-static void test_qp_params__a_time_and_another_code_are_refused(void **state)
+TEST(test_qp_params__a_time_and_another_code_are_refused)
 {
 	struct vbd_qp_input input;
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(
 		merge("{\"ack_timeout_ns\": 1, \"ack_timeout\": 1}", &input, &err), VBD_OK);
 	assert_int_equal(merge("{\"ack_timeout_ns\": 1, \"ack_timeout\": 2}", &input, &err),
@@ -232,7 +224,7 @@ static void test_qp_params__a_time_and_another_code_are_refused(void **state)
 	assert_string_equal(err.pointer, "/qp/ack_timeout_ns");
 }
 
-static void test_qp_params__remote_access_is_a_list_of_names(void **state)
+TEST(test_qp_params__remote_access_is_a_list_of_names)
 {
 	struct vbd_qp_input input = vbd_qp_input_default();
 	struct openapi_enum names;
@@ -240,7 +232,6 @@ static void test_qp_params__remote_access_is_a_list_of_names(void **state)
 	json_t *json = json_pack("{s:[s]}", "remote_access", "remote_read");
 	json_t *bind = json_pack("{s:[s]}", "remote_access", "mw_bind");
 
-	(void)state;
 	assert_int_equal(vbd_decode_at(json, VBD_FIELDS(vbd_qp_fields), "", &input, &err), VBD_OK);
 	assert_int_equal(input.params.remote_access, VBD_ACCESS_REMOTE_READ);
 	assert_int_equal(
@@ -253,7 +244,7 @@ static void test_qp_params__remote_access_is_a_list_of_names(void **state)
 	json_decref(bind);
 }
 
-static void test_qp_params__json_shows_the_default_of_each_row(void **state)
+TEST(test_qp_params__json_shows_the_default_of_each_row)
 {
 	const struct vbd_conn_params params = vbd_conn_params_default();
 	const struct vbd_daemon daemon = {0};
@@ -263,7 +254,6 @@ static void test_qp_params__json_shows_the_default_of_each_row(void **state)
 	struct vbd_error err = {0};
 	json_t *json;
 
-	(void)state;
 	vbd_put_params(&out, "all", &daemon, &params);
 	vbd_put_ud_params(&out, "ud", &daemon, &params.qp);
 	json = document_end(&out);
@@ -287,22 +277,4 @@ static void test_qp_params__json_shows_the_default_of_each_row(void **state)
 	assert_int_equal(vbd_qp_input_check(NULL, &again, &err), VBD_OK);
 	assert_memory_equal(&again.params, &params, sizeof(params));
 	json_decref(json);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_qp_params__the_contract_has_the_limits_of_the_rows),
-		cmocka_unit_test(test_qp_params__the_contract_has_the_members_of_the_rows),
-		cmocka_unit_test(test_qp_params__a_value_outside_its_limits_is_refused),
-		cmocka_unit_test(test_qp_params__signals_are_as_rare_as_the_send_queue_allows),
-		cmocka_unit_test(test_qp_params__only_adaptive_polling_has_a_time),
-		cmocka_unit_test(test_qp_params__heartbeats_have_a_shortest_interval),
-		cmocka_unit_test(test_qp_params__a_time_is_rounded_up_to_a_code),
-		cmocka_unit_test(test_qp_params__a_time_and_another_code_are_refused),
-		cmocka_unit_test(test_qp_params__remote_access_is_a_list_of_names),
-		cmocka_unit_test(test_qp_params__json_shows_the_default_of_each_row),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

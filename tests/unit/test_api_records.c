@@ -114,6 +114,8 @@ static int teardown(void **state)
 	return rc;
 }
 
+#define RECORDS_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static void on_stopped(void *arg)
 {
 	((struct svc *)arg)->stopped = true;
@@ -230,9 +232,8 @@ static unsigned int count_deaths(struct fixture *f)
 
 /* --- tests ----------------------------------------------------------------------------------- */
 
-static void test_records__an_ended_object_is_there_after_a_restart(void **state)
+RECORDS_TEST(test_records__an_ended_object_is_there_after_a_restart)
 {
-	struct fixture *f = *state;
 	char server_id[VBD_SERVER_ID_BYTES];
 	json_t *before, *after;
 
@@ -258,9 +259,8 @@ static void test_records__an_ended_object_is_there_after_a_restart(void **state)
 	json_decref(before);
 }
 
-static void test_records__each_object_has_the_id_of_its_run(void **state)
+RECORDS_TEST(test_records__each_object_has_the_id_of_its_run)
 {
-	struct fixture *f = *state;
 	char runs[3][VBD_SERVER_ID_BYTES];
 	char path[32];
 
@@ -281,9 +281,8 @@ static void test_records__each_object_has_the_id_of_its_run(void **state)
 	}
 }
 
-static void test_records__what_a_killed_run_had_open_has_died(void **state)
+RECORDS_TEST(test_records__what_a_killed_run_had_open_has_died)
 {
-	struct fixture *f = *state;
 	struct vbd_listener *listener = svc_listen(f->svc, NULL);
 	struct vbd_connection_spec named = svc_spec_to(listener);
 	struct vbd_connection *front, *passive;
@@ -328,9 +327,8 @@ static void test_records__what_a_killed_run_had_open_has_died(void **state)
 }
 
 /* The row of the object that gets the id is not written yet when the daemon is killed. */
-static void test_records__a_record_that_got_another_id_is_whole_after_a_kill(void **state)
+RECORDS_TEST(test_records__a_record_that_got_another_id_is_whole_after_a_kill)
 {
-	struct fixture *f = *state;
 	json_t *moved;
 
 	assert_int_equal(fail_to_connect(f, "to-nowhere"), 1);
@@ -382,9 +380,8 @@ static void expect_events(struct fixture *f, const json_t *timeline, const char 
 	json_decref(page);
 }
 
-static void test_records__an_end_is_explained_as_it_was(void **state)
+RECORDS_TEST(test_records__an_end_is_explained_as_it_was)
 {
-	struct fixture *f = *state;
 	const struct vbd_connection_spec nowhere = svc_spec_to(NULL);
 	struct vbd_connection *failed = svc_connect(f->svc, &nowhere);
 	struct vbd_listener_spec spec = svc_listener_spec();
@@ -422,9 +419,8 @@ static void test_records__an_end_is_explained_as_it_was(void **state)
 	json_decref(timeline);
 }
 
-static void test_records__each_death_has_an_event(void **state)
+RECORDS_TEST(test_records__each_death_has_an_event)
 {
-	struct fixture *f = *state;
 	struct vbd_listener *listener = svc_listen(f->svc, NULL);
 
 	for (int i = 0; i < 60; i++)
@@ -433,9 +429,8 @@ static void test_records__each_death_has_an_event(void **state)
 	assert_int_equal(count_deaths(f), 120);
 }
 
-static void test_records__a_stop_ends_objects_as_stopping(void **state)
+RECORDS_TEST(test_records__a_stop_ends_objects_as_stopping)
 {
-	struct fixture *f = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 
 	(void)svc_pair(f->svc, svc_listen(f->svc, &spec));
@@ -445,9 +440,8 @@ static void test_records__a_stop_ends_objects_as_stopping(void **state)
 	assert_int_equal(count_deaths(f), 0);
 }
 
-static void test_records__lists_sort_select_and_go_on_over_runs(void **state)
+RECORDS_TEST(test_records__lists_sort_select_and_go_on_over_runs)
 {
-	struct fixture *f = *state;
 	json_t *page;
 	char target[160];
 
@@ -473,9 +467,8 @@ static void test_records__lists_sort_select_and_go_on_over_runs(void **state)
 	assert_int_equal(ask(f, "GET", "/v1/connections?state=ended&sort=bytes"), 200);
 }
 
-static void test_records__a_list_has_the_fields_that_were_asked_for(void **state)
+RECORDS_TEST(test_records__a_list_has_the_fields_that_were_asked_for)
 {
-	struct fixture *f = *state;
 	json_t *page, *wanted;
 
 	(void)fail_to_connect(f, "a");
@@ -503,10 +496,8 @@ static void refuses(struct fixture *f, const char *target, const char *code, con
 	json_decref(problem);
 }
 
-static void test_records__a_bad_query_is_refused_for_earlier_runs_too(void **state)
+RECORDS_TEST(test_records__a_bad_query_is_refused_for_earlier_runs_too)
 {
-	struct fixture *f = *state;
-
 	(void)fail_to_connect(f, "a");
 	restart(f);
 	refuses(f, "/v1/connections/1?fields=nothing", "bad_value", "fields");
@@ -517,9 +508,8 @@ static void test_records__a_bad_query_is_refused_for_earlier_runs_too(void **sta
 		"too_long", "device");
 }
 
-static void test_records__lists_select_by_label_over_runs(void **state)
+RECORDS_TEST(test_records__lists_select_by_label_over_runs)
 {
-	struct fixture *f = *state;
 	struct vbd_labels *labels = vbd_labels_create(1);
 
 	vbd_labels_add(labels, "job", "x");
@@ -538,10 +528,8 @@ static void test_records__lists_select_by_label_over_runs(void **state)
 	assert_ids(f, "/v1/connections?state=ended&label=job%3Dy", "");
 }
 
-static void test_records__a_deleted_record_is_gone_for_good(void **state)
+RECORDS_TEST(test_records__a_deleted_record_is_gone_for_good)
 {
-	struct fixture *f = *state;
-
 	for (int i = 0; i < 4; i++)
 		(void)fail_to_connect(f, "");
 	assert_int_equal(ask(f, "DELETE", "/v1/connections/1"), 204);
@@ -558,10 +546,9 @@ static void test_records__a_deleted_record_is_gone_for_good(void **state)
 	assert_ids(f, "/v1/connections?state=ended", "");
 }
 
-static void test_records__a_selection_names_what_it_would_delete(void **state)
+RECORDS_TEST(test_records__a_selection_names_what_it_would_delete)
 {
 	static const char front[] = "\"id\":1,\"name\":\"front\"";
-	struct fixture *f = *state;
 
 	(void)fail_to_connect(f, "front");
 	restart(f);
@@ -584,10 +571,9 @@ static void copy_etag(const struct fixture *f, char *ret_tag, size_t tag_bytes)
 	assert_true(ret_tag[0]);
 }
 
-static void test_records__a_record_that_a_request_does_not_mean_stays(void **state)
+RECORDS_TEST(test_records__a_record_that_a_request_does_not_mean_stays)
 {
 	static const char path[] = "/v1/connections/1";
-	struct fixture *f = *state;
 	char tag[128];
 
 	(void)fail_to_connect(f, "");
@@ -605,10 +591,8 @@ static void test_records__a_record_that_a_request_does_not_mean_stays(void **sta
 	assert_int_equal(ask(f, "DELETE", path), 204);
 }
 
-static void test_records__newer_ones_take_the_place_of_older_ones(void **state)
+RECORDS_TEST(test_records__newer_ones_take_the_place_of_older_ones)
 {
-	struct fixture *f = *state;
-
 	f->svc->config.records.ended = 3;
 	restart(f);
 	for (int i = 0; i < 4; i++)
@@ -624,10 +608,8 @@ static void test_records__newer_ones_take_the_place_of_older_ones(void **state)
 	assert_ids(f, "/v1/connections?state=ended", "6");
 }
 
-static void test_records__another_caller_does_not_see_them(void **state)
+RECORDS_TEST(test_records__another_caller_does_not_see_them)
 {
-	struct fixture *f = *state;
-
 	f->svc->daemon->callers.current = vbd_callers_get(&f->svc->daemon->callers, "carol");
 	(void)fail_to_connect(f, "front");
 	vbd_caller_unref(f->svc->daemon->callers.current);
@@ -686,10 +668,8 @@ static void assert_unreadable(struct fixture *f, const char *target)
 	assert_non_null(memmem(f->req.reply.body, f->req.reply.body_bytes, said, strlen(said)));
 }
 
-static void test_records__one_that_can_not_be_read_is_told(void **state)
+RECORDS_TEST(test_records__one_that_can_not_be_read_is_told)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(fail_to_connect(f, "front"), 1);
 	change(f, "UPDATE records SET body = '{', sum = " VBD_RECORD_SUM_OF(
 			  "id", "state", "end_code", "ended_ns", "'{'"));
@@ -698,10 +678,8 @@ static void test_records__one_that_can_not_be_read_is_told(void **state)
 	assert_unreadable(f, "/v1/connections/front/explain");
 }
 
-static void test_records__a_damaged_one_is_told(void **state)
+RECORDS_TEST(test_records__a_damaged_one_is_told)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(fail_to_connect(f, "front"), 1);
 	change(f, "UPDATE records SET end_code = 'canceled'");
 	restart(f);
@@ -709,9 +687,8 @@ static void test_records__a_damaged_one_is_told(void **state)
 	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_STORE_DAMAGED), 1);
 }
 
-static void test_records__private_data_never_reaches_the_disk(void **state)
+RECORDS_TEST(test_records__private_data_never_reaches_the_disk)
 {
-	struct fixture *f = *state;
 	struct vbd_listener_spec listen = svc_listener_spec();
 	struct vbd_connection_spec spec = svc_spec_to(svc_listen(f->svc, &listen));
 	struct vbd_connection *connection;
@@ -724,9 +701,8 @@ static void test_records__private_data_never_reaches_the_disk(void **state)
 	assert_int_equal(count_bodies(f, "private_data"), 0);
 }
 
-static void test_records__transfers_are_found_by_what_they_used(void **state)
+RECORDS_TEST(test_records__transfers_are_found_by_what_they_used)
 {
-	struct fixture *f = *state;
 	struct vbd_listener_spec listen = svc_listener_spec();
 	struct svc_pair pair = svc_pair(f->svc, svc_listen(f->svc, &listen));
 	static const uint8_t hello[5] = "hello";
@@ -743,33 +719,4 @@ static void test_records__transfers_are_found_by_what_they_used(void **state)
 	assert_int_equal(ask(f, "POST", "/v1/transfers/1/cancel"), 200);
 	assert_int_equal(ask(f, "DELETE", "/v1/transfers/1"), 204);
 	assert_int_equal(ask(f, "GET", "/v1/transfers/1"), 404);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(test_records__##name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(an_ended_object_is_there_after_a_restart),
-		TEST(each_object_has_the_id_of_its_run),
-		TEST(what_a_killed_run_had_open_has_died),
-		TEST(each_death_has_an_event),
-		TEST(a_record_that_got_another_id_is_whole_after_a_kill),
-		TEST(a_stop_ends_objects_as_stopping),
-		TEST(an_end_is_explained_as_it_was),
-		TEST(lists_sort_select_and_go_on_over_runs),
-		TEST(a_list_has_the_fields_that_were_asked_for),
-		TEST(a_bad_query_is_refused_for_earlier_runs_too),
-		TEST(lists_select_by_label_over_runs),
-		TEST(a_deleted_record_is_gone_for_good),
-		TEST(a_selection_names_what_it_would_delete),
-		TEST(a_record_that_a_request_does_not_mean_stays),
-		TEST(newer_ones_take_the_place_of_older_ones),
-		TEST(another_caller_does_not_see_them),
-		TEST(one_that_can_not_be_read_is_told),
-		TEST(a_damaged_one_is_told),
-		TEST(private_data_never_reaches_the_disk),
-		TEST(transfers_are_found_by_what_they_used),
-	};
-
-	return cmocka_run_group_tests_name("records", tests, NULL, NULL);
 }

@@ -19,12 +19,11 @@ static enum vbd_status decode(
 	return status;
 }
 
-static void test_remote__a_buffer_is_taken_as_it_is(void **state)
+TEST(test_remote__a_buffer_is_taken_as_it_is)
 {
 	struct vbd_remote_input input;
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(decode("{\"id\": 3, \"name\": \"b\", \"state\": \"ready\", \"length\": 5, "
 				"\"addr\": \"0x7f0000001000\", \"rkey\": \"0x00001a71\", "
 				"\"size_bytes\": 4096, \"error\": null, \"device\": \"rxe0\"}",
@@ -37,7 +36,7 @@ static void test_remote__a_buffer_is_taken_as_it_is(void **state)
 	assert_int_equal(input.size_bytes, 4096);
 }
 
-static void test_remote__what_can_not_be_taken_says_why(void **state)
+TEST(test_remote__what_can_not_be_taken_says_why)
 {
 	static const struct {
 		const char *json;
@@ -58,7 +57,6 @@ static void test_remote__what_can_not_be_taken_says_why(void **state)
 			"/remote/offset_bytes", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct vbd_remote_input input;
 		struct vbd_error err = {0};
@@ -69,7 +67,7 @@ static void test_remote__what_can_not_be_taken_says_why(void **state)
 	}
 }
 
-static void test_remote__a_range_is_inside_the_memory(void **state)
+TEST(test_remote__a_range_is_inside_the_memory)
 {
 	static const struct {
 		struct vbd_remote_input input;
@@ -93,7 +91,6 @@ static void test_remote__a_range_is_inside_the_memory(void **state)
 		{{.size_seen = true}, 1, "/length_bytes"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct vbd_error err = {0};
 		uint64_t addr = 0;
@@ -108,14 +105,13 @@ static void test_remote__a_range_is_inside_the_memory(void **state)
 	}
 }
 
-static void test_remote__a_refused_range_has_its_numbers(void **state)
+TEST(test_remote__a_refused_range_has_its_numbers)
 {
 	const struct vbd_remote_input input = {
 		.addr = 4096, .offset_bytes = 7, .size_bytes = 100, .size_seen = true};
 	struct vbd_error err = {0};
 	uint64_t addr;
 
-	(void)state;
 	assert_int_equal(vbd_remote_aim(&input, VBD_OP_WRITE, 94, "/size_bytes", &addr, &err),
 		VBD_E_OUT_OF_RANGE);
 	assert_string_equal(err.pointer, "/size_bytes");
@@ -123,7 +119,7 @@ static void test_remote__a_refused_range_has_its_numbers(void **state)
 				      "memory, which has 100 bytes");
 }
 
-static void test_remote__the_peers_memory_must_allow_the_operation(void **state)
+TEST(test_remote__the_peers_memory_must_allow_the_operation)
 {
 	static const struct {
 		const char *access;
@@ -139,7 +135,6 @@ static void test_remote__the_peers_memory_must_allow_the_operation(void **state)
 		{"\"no list\"", VBD_OP_READ, true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		json_t *access = json_loads(rows[i].access, JSON_DECODE_ANY, NULL);
 		const struct vbd_remote_input input = {.addr = 4096, .access = access};
@@ -153,17 +148,4 @@ static void test_remote__the_peers_memory_must_allow_the_operation(void **state)
 			assert_string_equal(err.pointer, "/remote/access");
 		json_decref(access);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_remote__a_buffer_is_taken_as_it_is),
-		cmocka_unit_test(test_remote__what_can_not_be_taken_says_why),
-		cmocka_unit_test(test_remote__a_range_is_inside_the_memory),
-		cmocka_unit_test(test_remote__a_refused_range_has_its_numbers),
-		cmocka_unit_test(test_remote__the_peers_memory_must_allow_the_operation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

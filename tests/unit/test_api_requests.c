@@ -32,10 +32,8 @@ static void ask(struct rest *rest)
 		svc_turn(rest->svc);
 }
 
-static void test_api_requests__a_request_is_accepted_as_the_client_wants(void **state)
+REST_TEST(test_api_requests__a_request_is_accepted_as_the_client_wants)
 {
-	struct rest *rest = *state;
-
 	ask(rest);
 	rest_expect(rest_call(rest, 200, "GET", "/v1/connections/2", NULL),
 		"{'name':null,'state':'requested','waits_for':'a client\\u0027s decision to accept "
@@ -54,10 +52,8 @@ static void test_api_requests__a_request_is_accepted_as_the_client_wants(void **
 		"{'code':'wrong_state'}");
 }
 
-static void test_api_requests__what_an_accept_does_not_name_stays(void **state)
+REST_TEST(test_api_requests__what_an_accept_does_not_name_stays)
 {
-	struct rest *rest = *state;
-
 	ask(rest);
 	rest_refuse(rest, "/v1/connections/2/accept", "{'service':'x'}", "bad_value", "/service");
 	rest_refuse(rest, "/v1/connections/2/accept",
@@ -80,10 +76,8 @@ static void expect_rejected(struct rest *rest, const char *reason, const char *d
 	rest_expect(json_object_get(rest->document, "private_data"), data);
 }
 
-static void test_api_requests__a_request_is_rejected_with_data(void **state)
+REST_TEST(test_api_requests__a_request_is_rejected_with_data)
 {
-	struct rest *rest = *state;
-
 	ask(rest);
 	rest_refuse(rest, "/v1/connections/2/reject", "{'reason':'x'}", "bad_value", "/reason");
 	rest_expect(rest_call(rest, 200, "POST", "/v1/connections/2/reject",
@@ -92,20 +86,16 @@ static void test_api_requests__a_request_is_rejected_with_data(void **state)
 	expect_rejected(rest, "IB_CM_REJ_CONSUMER_DEFINED", "{'peer':{'data':'no'}}");
 }
 
-static void test_api_requests__a_request_is_rejected_for_a_vendor_option(void **state)
+REST_TEST(test_api_requests__a_request_is_rejected_for_a_vendor_option)
 {
-	struct rest *rest = *state;
-
 	ask(rest);
 	(void)rest_call(rest, 200, "POST", "/v1/connections/2/reject",
 		"{'reason':'vendor_option_not_supported'}");
 	expect_rejected(rest, "IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED", "{'peer':null}");
 }
 
-static void test_api_requests__a_connection_that_failed_has_ended_before_its_answer(void **state)
+REST_TEST(test_api_requests__a_connection_that_failed_has_ended_before_its_answer)
 {
-	struct rest *rest = *state;
-
 	for (int i = 0; i < 2; i++) {
 		(void)rest_call(rest, 424, "POST", "/v1/connections?wait_ms=60000",
 			"{'name':'nobody','dst_addr':'10.0.0.1','dst_port':1}");
@@ -117,10 +107,8 @@ static void test_api_requests__a_connection_that_failed_has_ended_before_its_ans
 /* --- queues ------------------------------------------------------------------------------------
  */
 
-static void test_api_requests__a_completion_queue_is_changed(void **state)
+REST_TEST(test_api_requests__a_completion_queue_is_changed)
 {
-	struct rest *rest = *state;
-
 	(void)rest_call(rest, 201, "POST", "/v1/cqs", "{'name':'q','device':'fake0','cqe':100}");
 	rest_expect(rest_call(rest, 200, "PATCH", "/v1/cqs/q",
 			    "{'moderation':{'count':3,'period_us':4}}"),
@@ -136,10 +124,8 @@ static void test_api_requests__a_completion_queue_is_changed(void **state)
 		rest_call(rest, 404, "PATCH", "/v1/cqs/x", "{'cqe':1}"), "{'code':'not_found'}");
 }
 
-static void test_api_requests__the_limit_of_a_shared_receive_queue_is_changed(void **state)
+REST_TEST(test_api_requests__the_limit_of_a_shared_receive_queue_is_changed)
 {
-	struct rest *rest = *state;
-
 	(void)rest_call(rest, 201, "POST", "/v1/srqs", "{'name':'s','max_wr':8,'srq_limit':1}");
 	rest_expect(rest_call(rest, 200, "PATCH", "/v1/srqs/s", "{'srq_limit':8}"),
 		"{'name':'s','srq_limit':8}");
@@ -155,10 +141,8 @@ static void test_api_requests__the_limit_of_a_shared_receive_queue_is_changed(vo
 /* --- listeners ---------------------------------------------------------------------------------
  */
 
-static void test_api_requests__a_listener_tells_its_rules(void **state)
+REST_TEST(test_api_requests__a_listener_tells_its_rules)
 {
-	struct rest *rest = *state;
-
 	rest_expect(rest_call(rest, 201, "POST", "/v1/listeners",
 			    "{'addr':'10.0.0.1','port':1000,'tos':0,'reuse_addr':true,"
 			    "'allow':['10.0.0.0/8','fe80::/10'],'max_connections':5,"
@@ -174,10 +158,8 @@ static void test_api_requests__a_listener_tells_its_rules(void **state)
 		"{'v6_only':false}");
 }
 
-static void test_api_requests__a_listener_is_on_the_device_that_is_asked_for(void **state)
+REST_TEST(test_api_requests__a_listener_is_on_the_device_that_is_asked_for)
 {
-	struct rest *rest = *state;
-
 	rest_expect(rest_call(rest, 503, "POST", "/v1/listeners",
 			    "{'addr':'10.0.0.1','port':1000,'device':'fake9'}"),
 		"{'code':'no_device','errors':[{'pointer':'/device'}]}");
@@ -186,10 +168,8 @@ static void test_api_requests__a_listener_is_on_the_device_that_is_asked_for(voi
 /* --- many at once ------------------------------------------------------------------------------
  */
 
-static void test_api_requests__connections_of_a_label_are_closed_together(void **state)
+REST_TEST(test_api_requests__connections_of_a_label_are_closed_together)
 {
-	struct rest *rest = *state;
-
 	(void)rest_pair(rest, ",'labels':{'job':'x'}", "");
 	rest_expect(
 		rest_call(rest, 200, "POST",
@@ -214,10 +194,8 @@ static void test_api_requests__connections_of_a_label_are_closed_together(void *
 		"{'total':0}");
 }
 
-static void test_api_requests__headers_tell_of_lists_and_of_waits(void **state)
+REST_TEST(test_api_requests__headers_tell_of_lists_and_of_waits)
 {
-	struct rest *rest = *state;
-
 	(void)rest_pair(rest, "", "");
 	(void)rest_call(rest, 200, "GET", "/v1/connections?limit=1", NULL);
 	assert_non_null(strstr(rest->reply, "Verbsd-Event: "));
@@ -229,10 +207,8 @@ static void test_api_requests__headers_tell_of_lists_and_of_waits(void **state)
 		"{'state':'ready','rkey':null,'access':[]}");
 }
 
-static void test_api_requests__objects_go_before_those_that_they_use(void **state)
+REST_TEST(test_api_requests__objects_go_before_those_that_they_use)
 {
-	struct rest *rest = *state;
-
 	(void)rest_call(
 		rest, 201, "POST", "/v1/pds", "{'name':'p','device':'fake0','labels':{'job':'x'}}");
 	(void)rest_call(rest, 201, "POST", "/v1/buffers",
@@ -246,10 +222,8 @@ static void test_api_requests__objects_go_before_those_that_they_use(void **stat
 	(void)rest_call(rest, 404, "GET", "/v1/pds/p", NULL);
 }
 
-static void test_api_requests__what_of_a_selection_can_not_be_deleted_is_told(void **state)
+REST_TEST(test_api_requests__what_of_a_selection_can_not_be_deleted_is_told)
 {
-	struct rest *rest = *state;
-
 	(void)rest_call(rest, 201, "POST", "/v1/pds", "{'name':'used','device':'fake0'}");
 	(void)rest_call(rest, 201, "POST", "/v1/pds", "{'name':'free','device':'fake0'}");
 	(void)rest_call(
@@ -268,10 +242,8 @@ static void test_api_requests__what_of_a_selection_can_not_be_deleted_is_told(vo
 /* --- what happened -----------------------------------------------------------------------------
  */
 
-static void test_api_requests__a_receive_tells_what_came(void **state)
+REST_TEST(test_api_requests__a_receive_tells_what_came)
 {
-	struct rest *rest = *state;
-
 	fake_receives_optional(true);
 	(void)rest_pair(rest, "", ",'service':'none'");
 	(void)rest_call(rest, 201, "POST", "/v1/buffers", "{'name':'b','size_bytes':64}");
@@ -292,9 +264,8 @@ static void test_api_requests__a_receive_tells_what_came(void **state)
 		"'imm':null}}");
 }
 
-static void test_api_requests__a_failed_transfer_says_why(void **state)
+REST_TEST(test_api_requests__a_failed_transfer_says_why)
 {
-	struct rest *rest = *state;
 	const json_t *error;
 
 	(void)rest_pair(rest, "", "");
@@ -316,9 +287,8 @@ static void test_api_requests__a_failed_transfer_says_why(void **state)
 		"'remote_addr':'0x1000','rkey':'0x00000099'}}");
 }
 
-static void test_api_requests__the_timeline_of_a_connection_is_told(void **state)
+REST_TEST(test_api_requests__the_timeline_of_a_connection_is_told)
 {
-	struct rest *rest = *state;
 	const json_t *items;
 
 	(void)rest_pair(rest, "", "");
@@ -329,27 +299,21 @@ static void test_api_requests__the_timeline_of_a_connection_is_told(void **state
 	rest_expect(json_array_get(items, 0), "{'kind':'state','what':'resolving_addr'}");
 }
 
-static void test_api_requests__each_fault_of_an_item_is_told(void **state)
+REST_TEST(test_api_requests__each_fault_of_an_item_is_told)
 {
-	struct rest *rest = *state;
-
 	rest_expect(rest_call(rest, 400, "POST", "/v1/transfer_batches",
 			    "{'transfers':[{'op':'send','connection':1,'x':1,'y':2}]}"),
 		"{'errors_total':2,'errors':[{'pointer':'/transfers/0/x','code':'unknown_field'},"
 		"{'pointer':'/transfers/0/y','code':'unknown_field'}]}");
 }
 
-static void test_api_requests__a_reload_is_refused_without_a_program_that_can(void **state)
+REST_TEST(test_api_requests__a_reload_is_refused_without_a_program_that_can)
 {
-	struct rest *rest = *state;
-
 	rest_expect(rest_call(rest, 422, "POST", "/v1/reload", NULL), "{'code':'not_supported'}");
 }
 
-static void test_api_requests__a_listener_changes_its_service_and_its_queue_pairs(void **state)
+REST_TEST(test_api_requests__a_listener_changes_its_service_and_its_queue_pairs)
 {
-	struct rest *rest = *state;
-
 	(void)rest_call(rest, 201, "POST", "/v1/listeners",
 		"{'name':'l','addr':'10.0.0.1','qp':{'rq_depth':4}}");
 	rest_expect(rest_call(rest, 200, "PATCH", "/v1/listeners/l",
@@ -363,10 +327,8 @@ static void test_api_requests__a_listener_changes_its_service_and_its_queue_pair
 		"{'errors':[{'code':'bad_value','parameter':'until'}]}");
 }
 
-static void test_api_requests__labels_are_changed(void **state)
+REST_TEST(test_api_requests__labels_are_changed)
 {
-	struct rest *rest = *state;
-
 	(void)rest_call(
 		rest, 201, "POST", "/v1/pds", "{'name':'p','labels':{'job':'x','draft':'1'}}");
 	(void)rest_call(rest, 201, "POST", "/v1/pds", "{'name':'q','labels':{'job':'x'}}");
@@ -397,35 +359,4 @@ static void test_api_requests__labels_are_changed(void **state)
 	rest_expect(rest_call(rest, 400, "PATCH", "/v1/objects?object=pd/p&all=true",
 			    "{'labels':{'a':'1'}}"),
 		"{'errors':[{'code':'bad_value','parameter':'object'}]}");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_api_requests__##name, rest_setup, rest_teardown)
-		TEST(a_request_is_accepted_as_the_client_wants),
-		TEST(what_an_accept_does_not_name_stays),
-		TEST(a_request_is_rejected_with_data),
-		TEST(a_request_is_rejected_for_a_vendor_option),
-		TEST(a_connection_that_failed_has_ended_before_its_answer),
-		TEST(a_completion_queue_is_changed),
-		TEST(the_limit_of_a_shared_receive_queue_is_changed),
-		TEST(a_listener_tells_its_rules),
-		TEST(a_listener_changes_its_service_and_its_queue_pairs),
-		TEST(labels_are_changed),
-		TEST(a_listener_is_on_the_device_that_is_asked_for),
-		TEST(connections_of_a_label_are_closed_together),
-		TEST(headers_tell_of_lists_and_of_waits),
-		TEST(objects_go_before_those_that_they_use),
-		TEST(what_of_a_selection_can_not_be_deleted_is_told),
-		TEST(a_receive_tells_what_came),
-		TEST(a_failed_transfer_says_why),
-		TEST(the_timeline_of_a_connection_is_told),
-		TEST(each_fault_of_an_item_is_told),
-		TEST(a_reload_is_refused_without_a_program_that_can),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

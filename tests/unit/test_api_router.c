@@ -133,11 +133,10 @@ static enum vbd_body body_of(const struct operation *operation)
 
 /* --- the table against the contract ---------------------------------------------------------- */
 
-static void test_routes__every_route_is_in_the_contract(void **state)
+TEST(test_routes__every_route_is_in_the_contract)
 {
 	const struct vbd_router router = vbd_routes();
 
-	(void)state;
 	for (size_t i = 0; i < router.n_routes; i++) {
 		const struct vbd_route *route = &router.routes[i];
 		const struct operation *operation = find_operation(route);
@@ -161,11 +160,10 @@ static void test_routes__every_route_is_in_the_contract(void **state)
 	}
 }
 
-static void test_routes__every_operation_of_the_contract_has_a_route(void **state)
+TEST(test_routes__every_operation_of_the_contract_has_a_route)
 {
 	const struct vbd_router router = vbd_routes();
 
-	(void)state;
 	assert_int_equal(router.n_routes, n_operations);
 	for (size_t i = 0; i < n_operations; i++) {
 		bool found = false;
@@ -186,7 +184,7 @@ static bool route_takes(const struct vbd_route *route, const char *name)
 	return false;
 }
 
-static void test_routes__parameters_are_those_of_the_contract(void **state)
+TEST(test_routes__parameters_are_those_of_the_contract)
 {
 	static const char *const names[] = {"limit", "after", "sort", "state", "fields", "until",
 		"verbose", "end_code", "offset_bytes", "length_bytes", "algorithm", "encoding",
@@ -196,7 +194,6 @@ static void test_routes__parameters_are_those_of_the_contract(void **state)
 		"multicast_membership", "all", "dry_run"};
 	const struct vbd_router router = vbd_routes();
 
-	(void)state;
 	for (size_t i = 0; i < router.n_routes; i++) {
 		const struct vbd_route *route = &router.routes[i];
 		size_t known = 0;
@@ -256,11 +253,10 @@ static const char *find_enum(const struct operation *operation, const char *para
 	return at + strlen("enum: ");
 }
 
-static void test_routes__lists_have_the_sort_keys_and_states_of_the_contract(void **state)
+TEST(test_routes__lists_have_the_sort_keys_and_states_of_the_contract)
 {
 	const struct vbd_router router = vbd_routes();
 
-	(void)state;
 	for (size_t i = 0; i < router.n_routes; i++) {
 		const struct vbd_route *route = &router.routes[i];
 		const struct vbd_page_state *item_state;
@@ -289,11 +285,10 @@ static void test_routes__lists_have_the_sort_keys_and_states_of_the_contract(voi
 	}
 }
 
-static void test_routes__what_is_no_get_needs_operate_at_least(void **state)
+TEST(test_routes__what_is_no_get_needs_operate_at_least)
 {
 	const struct vbd_router router = vbd_routes();
 
-	(void)state;
 	for (size_t i = 0; i < router.n_routes; i++) {
 		if (router.routes[i].method != VBD_METHOD_GET)
 			assert_true(router.routes[i].role >= VBD_ROLE_OPERATE);
@@ -314,13 +309,12 @@ static const struct vbd_route *find(
 	return vbd_router_find(&router, vbd_method_parse(method), &uri, ref, allow);
 }
 
-static void test_router__a_path_and_method_find_their_route_and_reference(void **state)
+TEST(test_router__a_path_and_method_find_their_route_and_reference)
 {
 	const char *ref = "none";
 	unsigned int allow;
 	const struct vbd_route *route = find("POST", "/v1/connections/to%2Db/accept", &ref, &allow);
 
-	(void)state;
 	assert_string_equal(route->operation, "accept_connection");
 	assert_string_equal(ref, "to-b");
 	assert_int_equal(allow, 1 << VBD_METHOD_POST | 1 << VBD_METHOD_OPTIONS);
@@ -331,7 +325,7 @@ static void test_router__a_path_and_method_find_their_route_and_reference(void *
 	assert_string_equal(find("HEAD", "/v1", &ref, &allow)->operation, "index");
 }
 
-static void test_router__an_unknown_path_has_no_methods(void **state)
+TEST(test_router__an_unknown_path_has_no_methods)
 {
 	static const char *const paths[] = {"//", "/v1/", "/v2", "/v1/buffers/",
 		"/v1/buffers//data", "/v1/buffers/1/data/", "/v1/buffers/1/date", "/V1",
@@ -339,7 +333,6 @@ static void test_router__an_unknown_path_has_no_methods(void **state)
 	const char *ref;
 	unsigned int allow;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(paths); i++) {
 		allow = 1;
 		assert_null(find("GET", paths[i], &ref, &allow));
@@ -347,12 +340,11 @@ static void test_router__an_unknown_path_has_no_methods(void **state)
 	}
 }
 
-static void test_router__a_known_path_tells_its_methods(void **state)
+TEST(test_router__a_known_path_tells_its_methods)
 {
 	const char *ref;
 	unsigned int allow = 0;
 
-	(void)state;
 	assert_null(find("POST", "/v1/listeners/1", &ref, &allow));
 	assert_int_equal(allow, 1 << VBD_METHOD_GET | 1 << VBD_METHOD_PATCH |
 					1 << VBD_METHOD_DELETE | 1 << VBD_METHOD_OPTIONS);
@@ -360,7 +352,7 @@ static void test_router__a_known_path_tells_its_methods(void **state)
 	assert_int_equal(allow, 1 << VBD_METHOD_GET | 1 << VBD_METHOD_OPTIONS);
 }
 
-static void test_router__an_unknown_parameter_is_named(void **state)
+TEST(test_router__an_unknown_parameter_is_named)
 {
 	char text[] = "/v1/buffers?limit=1&lmit=2";
 	const struct vbd_router router = vbd_routes();
@@ -370,7 +362,6 @@ static void test_router__an_unknown_parameter_is_named(void **state)
 	unsigned int allow;
 	const struct vbd_route *route;
 
-	(void)state;
 	assert_int_equal(vbd_uri_parse(text, &uri, NULL), VBD_OK);
 	route = vbd_router_find(&router, VBD_METHOD_GET, &uri, &ref, &allow);
 	assert_int_equal(vbd_route_check_query(route, &uri, &err), VBD_E_UNKNOWN_FIELD);
@@ -378,19 +369,7 @@ static void test_router__an_unknown_parameter_is_named(void **state)
 	assert_non_null(strstr(err.text, "limit, after, sort, fields, label, state"));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_routes__every_route_is_in_the_contract),
-		cmocka_unit_test(test_routes__every_operation_of_the_contract_has_a_route),
-		cmocka_unit_test(test_routes__parameters_are_those_of_the_contract),
-		cmocka_unit_test(test_routes__lists_have_the_sort_keys_and_states_of_the_contract),
-		cmocka_unit_test(test_routes__what_is_no_get_needs_operate_at_least),
-		cmocka_unit_test(test_router__a_path_and_method_find_their_route_and_reference),
-		cmocka_unit_test(test_router__an_unknown_path_has_no_methods),
-		cmocka_unit_test(test_router__a_known_path_tells_its_methods),
-		cmocka_unit_test(test_router__an_unknown_parameter_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, read_contract, NULL);
+	return unit_run(argc, argv, read_contract, NULL);
 }

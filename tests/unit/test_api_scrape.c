@@ -50,15 +50,10 @@ static int teardown(void **state)
 	return rest_teardown(state);
 }
 
-static struct svc *svc_of(void **state)
-{
-	return ((struct rest *)*state)->svc;
-}
+#define SCRAPE_TEST(name) TEST_WITH(name, struct rest *rest, setup, teardown)
 
-static void ask(void **state)
+static void ask(struct rest *rest)
 {
-	struct rest *rest = *state;
-
 	rest->svc->daemon->turns.budget_ns = 0;
 	test.req.transport = &transport;
 	test.req.uri.params[test.req.uri.n_params++] =
@@ -88,34 +83,34 @@ static void client_leaves(struct svc *svc)
 
 /* --- when it is answered ---------------------------------------------------------------------- */
 
-static void test_scrape__it_has_a_new_snapshot(void **state)
+SCRAPE_TEST(test_scrape__it_has_a_new_snapshot)
 {
-	ask(state);
+	ask(rest);
 	assert_int_equal(test.req.reply.status, 0);
-	SVC_UNTIL(svc_of(state), test.req.reply.status);
+	SVC_UNTIL(rest->svc, test.req.reply.status);
 	assert_true(says("\nverbsd_collector_success{collector=\"kernel\"} 1\n"));
 	assert_true(says("\nprocess_open_fds "));
 }
 
-static void test_scrape__one_that_may_not_wait_is_answered_at_once(void **state)
+SCRAPE_TEST(test_scrape__one_that_may_not_wait_is_answered_at_once)
 {
 	test.refuse_park = true;
-	ask(state);
+	ask(rest);
 	assert_true(says("\nverbsd_collector_success{collector=\"kernel\"} 0\n"));
 	assert_false(says("\nprocess_open_fds "));
 }
 
-static void test_scrape__a_client_that_leaves_before_the_snapshot_gets_nothing(void **state)
+SCRAPE_TEST(test_scrape__a_client_that_leaves_before_the_snapshot_gets_nothing)
 {
-	ask(state);
-	client_leaves(svc_of(state));
+	ask(rest);
+	client_leaves(rest->svc);
 }
 
-static void test_scrape__a_client_that_leaves_between_two_steps_gets_nothing(void **state)
+SCRAPE_TEST(test_scrape__a_client_that_leaves_between_two_steps_gets_nothing)
 {
-	struct svc *svc = svc_of(state);
+	struct svc *svc = rest->svc;
 
-	ask(state);
+	ask(rest);
 	SVC_UNTIL(svc, !vbd_list_empty(&svc->daemon->turns.waiting));
 	client_leaves(svc);
 	assert_true(vbd_list_empty(&svc->daemon->turns.waiting));
@@ -133,9 +128,8 @@ static void get_tag(struct rest *rest, char tag[80])
 	(void)snprintf(tag, 80, "%.*s", (int)strcspn(found + 2, "\r"), found + 2);
 }
 
-static void test_stats__the_tag_is_of_what_a_request_does_not_change(void **state)
+SCRAPE_TEST(test_stats__the_tag_is_of_what_a_request_does_not_change)
 {
-	struct rest *rest = *state;
 	char first[80], again[80], later[80];
 
 	get_tag(rest, first);
@@ -193,9 +187,9 @@ static void connect_some(struct svc *svc, struct vbd_caller *owner, unsigned int
 	svc->daemon->callers.current = NULL;
 }
 
-static void test_scrape__connections_are_put_a_hundred_in_a_step(void **state)
+SCRAPE_TEST(test_scrape__connections_are_put_a_hundred_in_a_step)
 {
-	struct svc *svc = svc_of(state);
+	struct svc *svc = rest->svc;
 	struct vbd_metrics_text out = {0};
 	char *text;
 
@@ -210,9 +204,9 @@ static void test_scrape__connections_are_put_a_hundred_in_a_step(void **state)
 	free(text);
 }
 
-static void test_scrape__connections_of_others_are_neither_put_nor_counted(void **state)
+SCRAPE_TEST(test_scrape__connections_of_others_are_neither_put_nor_counted)
 {
-	struct svc *svc = svc_of(state);
+	struct svc *svc = rest->svc;
 	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
 	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
 	struct vbd_metrics_text out = {0};
@@ -243,9 +237,9 @@ static unsigned int count_put_for(struct svc *svc, const struct vbd_caller *scop
 	return count;
 }
 
-static void test_scrape__each_caller_gets_its_own_connections(void **state)
+SCRAPE_TEST(test_scrape__each_caller_gets_its_own_connections)
 {
-	struct svc *svc = svc_of(state);
+	struct svc *svc = rest->svc;
 	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
 	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
 
@@ -259,9 +253,8 @@ static void test_scrape__each_caller_gets_its_own_connections(void **state)
 	vbd_caller_unref(bob);
 }
 
-static void test_scrape__the_page_of_a_caller_has_its_own_connections(void **state)
+SCRAPE_TEST(test_scrape__the_page_of_a_caller_has_its_own_connections)
 {
-	struct rest *rest = *state;
 	struct vbd_callers *callers = &rest->svc->daemon->callers;
 	struct vbd_caller *alice = vbd_callers_get(callers, "alice");
 	struct vbd_caller *control = vbd_callers_get(callers, "control");
@@ -275,9 +268,8 @@ static void test_scrape__the_page_of_a_caller_has_its_own_connections(void **sta
 	vbd_caller_unref(control);
 }
 
-static void test_scrape__in_many_turns_the_page_is_whole(void **state)
+SCRAPE_TEST(test_scrape__in_many_turns_the_page_is_whole)
 {
-	struct rest *rest = *state;
 	uint64_t port;
 
 	(void)rest_pair(rest, "", "");
@@ -291,9 +283,9 @@ static void test_scrape__in_many_turns_the_page_is_whole(void **state)
 	assert_int_equal(count_in(rest->reply, "\nverbsd_connections_omitted 0\n"), 1);
 }
 
-static void test_scrape__connections_that_ended_are_not_put(void **state)
+SCRAPE_TEST(test_scrape__connections_that_ended_are_not_put)
 {
-	struct svc *svc = svc_of(state);
+	struct svc *svc = rest->svc;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	const struct vbd_connection *ended = svc_connect(svc, &spec);
 
@@ -322,9 +314,9 @@ static void delete_buffer(struct svc *svc, struct vbd_object *object)
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 }
 
-static void test_scrape__objects_that_go_between_two_steps_do_no_harm(void **state)
+SCRAPE_TEST(test_scrape__objects_that_go_between_two_steps_do_no_harm)
 {
-	struct svc *svc = svc_of(state);
+	struct svc *svc = rest->svc;
 	const struct vbd_metrics_objects buffers = {.registry = svc->daemon->buffers,
 		.max = UINT64_MAX,
 		.families = 2,
@@ -347,26 +339,4 @@ static void test_scrape__objects_that_go_between_two_steps_do_no_harm(void **sta
 	assert_int_equal(count_in(text, "{buffer=\"1\"} 1\n"), 2);
 	assert_int_equal(count_in(text, "{buffer=\"150\"} 1\n"), 2);
 	free(text);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(scrape__it_has_a_new_snapshot),
-		TEST(scrape__one_that_may_not_wait_is_answered_at_once),
-		TEST(scrape__a_client_that_leaves_before_the_snapshot_gets_nothing),
-		TEST(scrape__a_client_that_leaves_between_two_steps_gets_nothing),
-		TEST(stats__the_tag_is_of_what_a_request_does_not_change),
-		TEST(scrape__connections_are_put_a_hundred_in_a_step),
-		TEST(scrape__connections_of_others_are_neither_put_nor_counted),
-		TEST(scrape__each_caller_gets_its_own_connections),
-		TEST(scrape__the_page_of_a_caller_has_its_own_connections),
-		TEST(scrape__in_many_turns_the_page_is_whole),
-		TEST(scrape__connections_that_ended_are_not_put),
-		TEST(scrape__objects_that_go_between_two_steps_do_no_harm),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,10 +109,10 @@ static int teardown(void **state)
 	return svc_teardown(state);
 }
 
-static void test_api_selection__many_objects_are_looked_for_over_several_turns(void **state)
-{
-	struct svc *svc = *state;
+#define SELECTION_TEST(name) TEST_WITH(name, struct svc *svc, setup, teardown)
 
+SELECTION_TEST(test_api_selection__many_objects_are_looked_for_over_several_turns)
+{
 	svc->daemon->turns.budget_ns = 0;
 	delete_buffers(svc, "/v1/objects?kind=buffer&all=true&dry_run=true");
 	assert_true(await(svc) >= BUFFERS / 1000);
@@ -120,10 +120,8 @@ static void test_api_selection__many_objects_are_looked_for_over_several_turns(v
 	assert_int_equal(svc->daemon->buffers->open, BUFFERS);
 }
 
-static void test_api_selection__what_comes_meanwhile_is_not_selected(void **state)
+SELECTION_TEST(test_api_selection__what_comes_meanwhile_is_not_selected)
 {
-	struct svc *svc = *state;
-
 	svc->daemon->turns.budget_ns = 0;
 	delete_buffers(svc, "/v1/objects?kind=buffer&all=true");
 	(void)svc_buffer(svc, "late", 1, 0);
@@ -132,27 +130,12 @@ static void test_api_selection__what_comes_meanwhile_is_not_selected(void **stat
 	SVC_UNTIL(svc, svc->daemon->buffers->open == 1);
 }
 
-static void test_api_selection__a_client_that_leaves_ends_nothing(void **state)
+SELECTION_TEST(test_api_selection__a_client_that_leaves_ends_nothing)
 {
-	struct svc *svc = *state;
-
 	svc->daemon->turns.budget_ns = 0;
 	delete_buffers(svc, "/v1/objects?kind=buffer&all=true");
 	test.on_gone(&test.req, test.park_arg);
 	for (int i = 0; i < 5; i++)
 		vbd_loop_turn(svc->daemon->loop, false);
 	assert_int_equal(svc->daemon->buffers->open, BUFFERS);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_api_selection__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(many_objects_are_looked_for_over_several_turns),
-		TEST(what_comes_meanwhile_is_not_selected),
-		TEST(a_client_that_leaves_ends_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -472,6 +472,8 @@ static int tear_down(void **state)
 	return vbd_list_empty(&timers) && !test.callers.by_name ? 0 : -1;
 }
 
+#define SERVER_TEST(name) TEST_WITH(name, void *no_fixture, set_up, tear_down)
+
 static void start(void)
 {
 	struct vbd_error err = {0};
@@ -607,11 +609,10 @@ static void is_cut_after(int fd, uint64_t ms)
 /* --- deadlines ------------------------------------------------------------------------------- */
 
 /* See limits.http_connections in verbsd.yaml(5). */
-static void test_server__each_phase_has_its_time(void **state)
+SERVER_TEST(test_server__each_phase_has_its_time)
 {
 	int fd;
 
-	(void)state;
 	start();
 	is_cut_after(accepted(), 5000); /* a stranger */
 	fd = accepted();
@@ -628,12 +629,11 @@ static void test_server__each_phase_has_its_time(void **state)
 	assert_int_equal(stats()->too_slow, 1);
 }
 
-static void test_server__a_body_has_time_for_each_piece(void **state)
+SERVER_TEST(test_server__a_body_has_time_for_each_piece)
 {
 	static char piece[PIECE];
 	int fd;
 
-	(void)state;
 	start();
 	fd = known();
 	say(fd, "PUT /v1/sink HTTP/1.1\r\n" HEAD "Content-Length: 1000000\r\n\r\n");
@@ -658,11 +658,10 @@ static void test_server__a_body_has_time_for_each_piece(void **state)
 }
 
 /* The sockets take a few megabytes of it. */
-static void test_server__an_answer_has_time_for_each_block(void **state)
+SERVER_TEST(test_server__an_answer_has_time_for_each_block)
 {
 	int fd;
 
-	(void)state;
 	start();
 	fd = known();
 	say(fd, GET("/v1/stream"));
@@ -700,12 +699,11 @@ static void read_beyond_sockets(int fd)
 	}
 }
 
-static void test_server__an_answer_from_memory_has_five_minutes(void **state)
+SERVER_TEST(test_server__an_answer_from_memory_has_five_minutes)
 {
 	uint64_t passed_ms = 0;
 	int fd;
 
-	(void)state;
 	start();
 	fd = known();
 	say(fd, GET("/v1/text"));
@@ -723,11 +721,10 @@ static void test_server__an_answer_from_memory_has_five_minutes(void **state)
 	(void)close(fd);
 }
 
-static void test_server__bytes_that_came_in_time_are_read_once(void **state)
+SERVER_TEST(test_server__bytes_that_came_in_time_are_read_once)
 {
 	int fd;
 
-	(void)state;
 	start();
 	fd = accepted();
 	say(fd, "GET /livez HTTP/1.1\r\nHost: local");
@@ -742,11 +739,10 @@ static void test_server__bytes_that_came_in_time_are_read_once(void **state)
 	is_cut_after(fd, 5000);
 }
 
-static void test_server__a_request_that_came_late_is_answered(void **state)
+SERVER_TEST(test_server__a_request_that_came_late_is_answered)
 {
 	int fd;
 
-	(void)state;
 	start();
 	fd = accepted();
 	say(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -807,12 +803,11 @@ static void is_unauthorized(int fd, const char *why)
 	(void)close(fd);
 }
 
-static void test_server__who_follows_is_cut_off_when_the_token_expires(void **state)
+SERVER_TEST(test_server__who_follows_is_cut_off_when_the_token_expires)
 {
 	uint64_t now_s;
 	int late, early;
 
-	(void)state;
 	now_s = WALL_S + clock_ns / VBD_NS_PER_S;
 	know(true, now_s + 50, now_s + 130);
 	start();
@@ -833,12 +828,11 @@ static void test_server__who_follows_is_cut_off_when_the_token_expires(void **st
 	(void)close(early);
 }
 
-static void test_server__who_waits_is_told_that_the_token_has_expired(void **state)
+SERVER_TEST(test_server__who_waits_is_told_that_the_token_has_expired)
 {
 	uint64_t now_s;
 	int early, late;
 
-	(void)state;
 	now_s = WALL_S + clock_ns / VBD_NS_PER_S;
 	know(true, now_s + 5, now_s + 10);
 	start();
@@ -857,11 +851,10 @@ static void test_server__who_waits_is_told_that_the_token_has_expired(void **sta
 	(void)close(late);
 }
 
-static void test_server__callers_that_are_gone_lose_what_is_open(void **state)
+SERVER_TEST(test_server__callers_that_are_gone_lose_what_is_open)
 {
 	int waiting, following, other;
 
-	(void)state;
 	know(true, 0, 0);
 	start();
 	waiting = ask(AS("a", "/v1/wait"), 1, 0);
@@ -885,11 +878,10 @@ static const char refusal[] =
 	"Connection: close\r\n\r\n"
 	"{\"type\":\"/v1/glossary/too_many_clients\",";
 
-static void test_server__who_finds_no_seat_is_told_and_reported(void **state)
+SERVER_TEST(test_server__who_finds_no_seat_is_told_and_reported)
 {
 	int first, second;
 
-	(void)state;
 	test.config.limits.seats = test.config.limits.seats_per_source = 1;
 	test.config.limits.reserve = 0;
 	start();
@@ -918,11 +910,10 @@ static void test_server__who_finds_no_seat_is_told_and_reported(void **state)
 	(void)close(first);
 }
 
-static void test_server__a_stranger_that_was_answered_is_not_told_when_it_goes(void **state)
+SERVER_TEST(test_server__a_stranger_that_was_answered_is_not_told_when_it_goes)
 {
 	int first, second;
 
-	(void)state;
 	test.config.limits.seats = test.config.limits.seats_per_source = 1;
 	test.config.limits.reserve = 0;
 	start();
@@ -963,11 +954,10 @@ static void is_known(int fd)
 	assert_non_null(strstr(heard(fd, "control"), "HTTP/1.1 200 OK\r\n"));
 }
 
-static void test_server__without_descriptors_a_stranger_gives_its_own(void **state)
+SERVER_TEST(test_server__without_descriptors_a_stranger_gives_its_own)
 {
 	int stranger, next;
 
-	(void)state;
 	start();
 	stranger = accepted();
 	next = socket_for_later();
@@ -985,11 +975,10 @@ static void test_server__without_descriptors_a_stranger_gives_its_own(void **sta
 	(void)close(next);
 }
 
-static void test_server__spare_descriptors_serve_and_the_last_one_refuses(void **state)
+SERVER_TEST(test_server__spare_descriptors_serve_and_the_last_one_refuses)
 {
 	int fds[6];
 
-	(void)state;
 	start();
 	(void)close(known());
 	UNTIL(stats()->connections_open == 0);
@@ -1018,11 +1007,10 @@ static void test_server__spare_descriptors_serve_and_the_last_one_refuses(void *
 	(void)close(known());
 }
 
-static void test_server__with_no_spare_descriptor_the_server_rests(void **state)
+SERVER_TEST(test_server__with_no_spare_descriptor_the_server_rests)
 {
 	int fds[5], late;
 
-	(void)state;
 	start();
 	for (size_t i = 0; i < VBD_ARRAY_LEN(fds); i++)
 		fds[i] = socket_for_later();
@@ -1062,12 +1050,11 @@ static void on_stopped(void *arg)
 	(*(unsigned int *)arg)++;
 }
 
-static void test_server__a_stop_is_told_once_and_has_its_grace(void **state)
+SERVER_TEST(test_server__a_stop_is_told_once_and_has_its_grace)
 {
 	unsigned int other = 0;
 	int busy, idle;
 
-	(void)state;
 	start();
 	idle = known();
 	busy = accepted();
@@ -1090,11 +1077,10 @@ static void test_server__a_stop_is_told_once_and_has_its_grace(void **state)
 	(void)close(busy);
 }
 
-static void test_server__a_stop_ends_when_the_last_client_has_gone(void **state)
+SERVER_TEST(test_server__a_stop_ends_when_the_last_client_has_gone)
 {
 	int busy;
 
-	(void)state;
 	start();
 	busy = known();
 	say(busy, "PUT /v1/sink HTTP/1.1\r\n" HEAD "Content-Length: 2\r\n\r\nx");
@@ -1108,11 +1094,10 @@ static void test_server__a_stop_ends_when_the_last_client_has_gone(void **state)
 	(void)close(busy);
 }
 
-static void test_server__a_stop_answers_who_waits_and_ends_feeds(void **state)
+SERVER_TEST(test_server__a_stop_answers_who_waits_and_ends_feeds)
 {
 	int waiting, following;
 
-	(void)state;
 	start();
 	waiting = known();
 	say(waiting, GET("/v1/wait"));
@@ -1128,11 +1113,10 @@ static void test_server__a_stop_answers_who_waits_and_ends_feeds(void **state)
 	(void)close(following);
 }
 
-static void test_server__a_server_that_is_destroyed_ends_all(void **state)
+SERVER_TEST(test_server__a_server_that_is_destroyed_ends_all)
 {
 	int waiting, following, sending;
 
-	(void)state;
 	start();
 	waiting = known();
 	say(waiting, GET("/v1/wait"));
@@ -1166,9 +1150,8 @@ static void refuses_to_start(enum vbd_status status, const char *text)
 	assert_true(vbd_list_empty(&timers));
 }
 
-static void test_server__a_start_that_fails_leaves_nothing(void **state)
+SERVER_TEST(test_server__a_start_that_fails_leaves_nothing)
 {
-	(void)state;
 	timers_fail = true;
 	refuses_to_start(VBD_E_NO_MEMORY, "no memory for a timer");
 	timers_fail = false;
@@ -1182,12 +1165,11 @@ static void test_server__a_start_that_fails_leaves_nothing(void **state)
 	(void)close(known());
 }
 
-static void test_server__a_start_without_memory_leaves_nothing(void **state)
+SERVER_TEST(test_server__a_start_without_memory_leaves_nothing)
 {
 	struct vbd_error err = {0};
 	unsigned int nth = 0;
 
-	(void)state;
 	test.port = vbd_listen_port(test.config.sockets[0].fd);
 	for (;;) {
 		memset(&err, 0, sizeof(err));
@@ -1206,11 +1188,10 @@ static void test_server__a_start_without_memory_leaves_nothing(void **state)
 	(void)close(known());
 }
 
-static void test_server__a_client_that_the_library_refuses_is_forgotten(void **state)
+SERVER_TEST(test_server__a_client_that_the_library_refuses_is_forgotten)
 {
 	int fd;
 
-	(void)state;
 	start();
 	no_connection = true;
 	fd = accepted();
@@ -1221,11 +1202,10 @@ static void test_server__a_client_that_the_library_refuses_is_forgotten(void **s
 	(void)close(known());
 }
 
-static void test_server__without_a_watch_or_a_timer_a_client_is_closed(void **state)
+SERVER_TEST(test_server__without_a_watch_or_a_timer_a_client_is_closed)
 {
 	int fd;
 
-	(void)state;
 	start();
 	for (int i = 0; i < 2; i++) {
 		watches_fail = i == 0;
@@ -1241,14 +1221,13 @@ static void test_server__without_a_watch_or_a_timer_a_client_is_closed(void **st
 	}
 }
 
-static void test_server__without_an_answer_the_connection_is_closed(void **state)
+SERVER_TEST(test_server__without_an_answer_the_connection_is_closed)
 {
 	static const char *const requests[] = {GET("/v1/ping"), GET("/v1/text"), GET("/v1/stream"),
 		GET("/v1/feed"),
 		"POST /v1/ping HTTP/1.1\r\n" HEAD "Content-Length: 99999\r\nExpect: "
 		"100-continue\r\n\r\n"};
 
-	(void)state;
 	start();
 	no_response = true;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(requests); i++) {
@@ -1278,7 +1257,7 @@ static void ask_without_memory(const char *request, const char *end, unsigned in
 	fake_memory_fail_nth(0);
 }
 
-static void test_server__each_allocation_of_a_request_may_fail(void **state)
+SERVER_TEST(test_server__each_allocation_of_a_request_may_fail)
 {
 	static const char *const requests[][2] = {
 		{GET("/v1/ping"), "\r\n\r\n"},
@@ -1287,7 +1266,6 @@ static void test_server__each_allocation_of_a_request_may_fail(void **state)
 		{GET("/v1/nothing"), "\r\n\r\n"},
 	};
 
-	(void)state;
 	start();
 	for (size_t i = 0; i < VBD_ARRAY_LEN(requests); i++) {
 		for (unsigned int nth = 1; nth < 30; nth++) {
@@ -1328,11 +1306,10 @@ static void send_bad_length(void)
 	UNTIL(stats()->connections_open == 0);
 }
 
-static void test_server__what_the_library_says_is_for_debugging(void **state)
+SERVER_TEST(test_server__what_the_library_says_is_for_debugging)
 {
 	struct heard_log log = {0};
 
-	(void)state;
 	start();
 	vbd_log_set_observer(on_log, &log);
 	send_bad_length();
@@ -1374,22 +1351,20 @@ static const char *end_by_panic(const char *reason)
 	return log->text;
 }
 
-static void test_server__a_library_that_gives_up_says_why(void **state)
+SERVER_TEST(test_server__a_library_that_gives_up_says_why)
 {
-	(void)state;
 	start();
 	assert_string_equal(end_by_panic("no lock"), "libmicrohttpd gave up: no lock (daemon.c:7)");
 	assert_string_equal(
 		end_by_panic(NULL), "libmicrohttpd gave up: no reason given (daemon.c:7)");
 }
 
-static void test_server__a_handler_that_does_not_answer_is_an_error_of_verbsd(void **state)
+SERVER_TEST(test_server__a_handler_that_does_not_answer_is_an_error_of_verbsd)
 {
 	struct heard_log log = {0};
 	const char *answer;
 	int fd;
 
-	(void)state;
 	start();
 	fd = known();
 	say(fd, GET("/v1/forgotten"));
@@ -1406,41 +1381,4 @@ static void test_server__a_handler_that_does_not_answer_is_an_error_of_verbsd(vo
 	assert_memory_equal(answer, "HTTP/1.1 500 Internal Server Error\r\n", 36);
 	assert_non_null(strstr(answer, "the handler did not answer at its deadline"));
 	(void)close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_server__##name, set_up, tear_down)
-		TEST(each_phase_has_its_time),
-		TEST(a_body_has_time_for_each_piece),
-		TEST(an_answer_has_time_for_each_block),
-		TEST(an_answer_from_memory_has_five_minutes),
-		TEST(bytes_that_came_in_time_are_read_once),
-		TEST(a_request_that_came_late_is_answered),
-		TEST(who_follows_is_cut_off_when_the_token_expires),
-		TEST(who_waits_is_told_that_the_token_has_expired),
-		TEST(callers_that_are_gone_lose_what_is_open),
-		TEST(who_finds_no_seat_is_told_and_reported),
-		TEST(a_stranger_that_was_answered_is_not_told_when_it_goes),
-		TEST(without_descriptors_a_stranger_gives_its_own),
-		TEST(spare_descriptors_serve_and_the_last_one_refuses),
-		TEST(with_no_spare_descriptor_the_server_rests),
-		TEST(a_stop_is_told_once_and_has_its_grace),
-		TEST(a_stop_ends_when_the_last_client_has_gone),
-		TEST(a_stop_answers_who_waits_and_ends_feeds),
-		TEST(a_server_that_is_destroyed_ends_all),
-		TEST(a_start_that_fails_leaves_nothing),
-		TEST(a_start_without_memory_leaves_nothing),
-		TEST(a_client_that_the_library_refuses_is_forgotten),
-		TEST(without_a_watch_or_a_timer_a_client_is_closed),
-		TEST(without_an_answer_the_connection_is_closed),
-		TEST(each_allocation_of_a_request_may_fail),
-		TEST(what_the_library_says_is_for_debugging),
-		TEST(a_handler_that_does_not_answer_is_an_error_of_verbsd),
-		TEST(a_library_that_gives_up_says_why),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,10 +61,8 @@ static void expect_nothing_made(struct svc *svc)
 	assert_int_equal(fake_live().mrs, 0);
 }
 
-static void test_api_srqs__the_answer_comes_when_the_memory_is_registered(void **state)
+SVC_TEST(test_api_srqs__the_answer_comes_when_the_memory_is_registered)
 {
-	struct svc *svc = *state;
-
 	fake_block("ibv_reg_mr");
 	post(svc, VBD_OK);
 	svc_turn(svc);
@@ -77,10 +75,8 @@ static void test_api_srqs__the_answer_comes_when_the_memory_is_registered(void *
 	vbd_reply_fini(&test.req.reply);
 }
 
-static void test_api_srqs__a_failed_registration_is_a_problem(void **state)
+SVC_TEST(test_api_srqs__a_failed_registration_is_a_problem)
 {
-	struct svc *svc = *state;
-
 	fake_fail_next("ibv_reg_mr", ENOMEM);
 	post(svc, VBD_OK);
 	SVC_UNTIL(svc, test.req.reply.status);
@@ -90,10 +86,8 @@ static void test_api_srqs__a_failed_registration_is_a_problem(void **state)
 	expect_nothing_made(svc);
 }
 
-static void test_api_srqs__a_client_that_leaves_gets_no_queue(void **state)
+SVC_TEST(test_api_srqs__a_client_that_leaves_gets_no_queue)
 {
-	struct svc *svc = *state;
-
 	fake_block("ibv_reg_mr");
 	post(svc, VBD_OK);
 	test.on_gone(&test.req, test.park_arg);
@@ -102,27 +96,11 @@ static void test_api_srqs__a_client_that_leaves_gets_no_queue(void **state)
 	assert_int_equal(test.req.reply.status, 0);
 }
 
-static void test_api_srqs__a_request_that_can_not_wait_makes_nothing(void **state)
+SVC_TEST(test_api_srqs__a_request_that_can_not_wait_makes_nothing)
 {
-	struct svc *svc = *state;
-
 	post(svc, VBD_E_TOO_MANY_REQUESTS);
 	assert_int_equal(test.req.reply.status, 429);
 	assert_false(test.req.acted);
 	vbd_reply_fini(&test.req.reply);
 	expect_nothing_made(svc);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_api_srqs__##name, svc_setup, svc_teardown)
-		TEST(the_answer_comes_when_the_memory_is_registered),
-		TEST(a_failed_registration_is_a_problem),
-		TEST(a_client_that_leaves_gets_no_queue),
-		TEST(a_request_that_can_not_wait_makes_nothing),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

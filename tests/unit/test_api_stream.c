@@ -88,6 +88,8 @@ static int teardown(void **state)
 	return svc_teardown(state);
 }
 
+#define STREAM_TEST(name) TEST_WITH(name, struct svc *svc, setup, teardown)
+
 /* As the server does: a client that gets nothing sleeps until the stream wakes it. */
 static void read_once(struct client *client)
 {
@@ -121,10 +123,8 @@ static bool all_have(const char *text)
 	return true;
 }
 
-static void test_stream__all_get_a_burst_in_the_end_without_a_heartbeat(void **state)
+STREAM_TEST(test_stream__all_get_a_burst_in_the_end_without_a_heartbeat)
 {
-	struct svc *svc = *state;
-
 	log_burst(svc, 5);
 	UNIT_UNTIL (all_have("event 4")) {
 		vbd_loop_turn(svc->daemon->loop, false);
@@ -137,9 +137,8 @@ static void test_stream__all_get_a_burst_in_the_end_without_a_heartbeat(void **s
 }
 
 /* Proxies close a stream that says nothing, also while events come that the filter holds back. */
-static void test_stream__events_that_are_held_back_put_off_no_heartbeat(void **state)
+STREAM_TEST(test_stream__events_that_are_held_back_put_off_no_heartbeat)
 {
-	struct svc *svc = *state;
 	struct client client = {.awake = true};
 	unsigned int sets;
 
@@ -194,10 +193,8 @@ static void assert_has_burst(const struct client *client, unsigned int count)
 	}
 }
 
-static void test_stream__without_time_a_turn_reads_for_a_few(void **state)
+STREAM_TEST(test_stream__without_time_a_turn_reads_for_a_few)
 {
-	struct svc *svc = *state;
-
 	svc->daemon->turns.budget_ns = 0;
 	log_burst(svc, 5);
 	assert_int_equal(awake(), CLIENTS);
@@ -211,10 +208,8 @@ static void test_stream__without_time_a_turn_reads_for_a_few(void **state)
 		assert_has_burst(&test.clients[i], 5);
 }
 
-static void test_stream__an_event_does_not_wake_who_waits_for_its_turn(void **state)
+STREAM_TEST(test_stream__an_event_does_not_wake_who_waits_for_its_turn)
 {
-	struct svc *svc = *state;
-
 	svc->daemon->turns.budget_ns = 0;
 	log_burst(svc, 1);
 	(void)read_all();
@@ -222,10 +217,8 @@ static void test_stream__an_event_does_not_wake_who_waits_for_its_turn(void **st
 	assert_int_equal(awake(), 0);
 }
 
-static void test_stream__who_waits_for_its_turn_may_leave(void **state)
+STREAM_TEST(test_stream__who_waits_for_its_turn_may_leave)
 {
-	struct svc *svc = *state;
-
 	svc->daemon->turns.budget_ns = 0;
 	log_burst(svc, 1);
 	(void)read_all();
@@ -240,11 +233,10 @@ static void test_stream__who_waits_for_its_turn_may_leave(void **state)
 }
 
 /* The place is kept between the turns, in a log in which nothing matches but the last event. */
-static void test_stream__a_long_search_takes_several_turns(void **state)
+STREAM_TEST(test_stream__a_long_search_takes_several_turns)
 {
 	static const struct vbd_event last = {.type = VBD_EVENT_DAEMON_STOPPING};
 	struct client *client = &test.clients[0];
-	struct svc *svc = *state;
 	unsigned int turns = 0;
 
 	vbd_request_fini(&client->req);
@@ -265,31 +257,12 @@ static void test_stream__a_long_search_takes_several_turns(void **state)
 	assert_true(turns >= 3);
 }
 
-static void test_stream__a_burst_is_sent_at_once(void **state)
+STREAM_TEST(test_stream__a_burst_is_sent_at_once)
 {
-	struct svc *svc = *state;
-
 	svc->daemon->turns.budget_ns = UINT64_MAX;
 	log_burst(svc, 1);
 	for (size_t i = 0; i < CLIENTS; i++) {
 		read_once(&test.clients[i]);
 		assert_int_equal(test.clients[i].reads, 1);
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_stream__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(all_get_a_burst_in_the_end_without_a_heartbeat),
-		TEST(events_that_are_held_back_put_off_no_heartbeat),
-		TEST(a_burst_is_sent_at_once),
-		TEST(without_time_a_turn_reads_for_a_few),
-		TEST(an_event_does_not_wake_who_waits_for_its_turn),
-		TEST(who_waits_for_its_turn_may_leave),
-		TEST(a_long_search_takes_several_turns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

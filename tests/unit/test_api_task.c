@@ -158,6 +158,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+#define TASK_TEST(name) TEST_WITH(name, void *no_fixture, set_up, tear_down)
+
 /* POSTs, with `Prefer: wait=` if @wait_s is not 0. Returns the HTTP status, or 0 while the request
  * waits. */
 static unsigned int post(unsigned int wait_s)
@@ -210,9 +212,8 @@ static void assert_location(const char *location)
 
 /* --- GET and DELETE -------------------------------------------------------------------------- */
 
-static void test_task__it_is_shown(void **state)
+TASK_TEST(test_task__it_is_shown)
 {
-	(void)state;
 	test.req.method = VBD_METHOD_GET;
 	vbd_task_get(&test.req);
 	assert_answer(200, "\"id\":7");
@@ -231,16 +232,14 @@ static void get(const char *query)
 	vbd_task_get(&test.req);
 }
 
-static void test_task__a_state_that_is_there_is_not_waited_for(void **state)
+TASK_TEST(test_task__a_state_that_is_there_is_not_waited_for)
 {
-	(void)state;
 	get("?until=running&wait_ms=5000");
 	assert_answer(200, "\"id\":7");
 }
 
-static void test_task__a_get_waits_until_the_state_is_there(void **state)
+TASK_TEST(test_task__a_get_waits_until_the_state_is_there)
 {
-	(void)state;
 	get("?until=done&wait_ms=5000");
 	assert_int_equal(test.req.reply.status, 0);
 	vbd_object_counted(&test.errand.object);
@@ -250,34 +249,30 @@ static void test_task__a_get_waits_until_the_state_is_there(void **state)
 	assert_answer(200, "\"state\":1");
 }
 
-static void test_task__a_get_does_not_wait_for_what_can_not_come(void **state)
+TASK_TEST(test_task__a_get_does_not_wait_for_what_can_not_come)
 {
-	(void)state;
 	get("?until=done&wait_ms=5000");
 	test.errand.state = VBD_TASK_FAILED;
 	vbd_object_changed(&test.errand.object);
 	assert_answer(200, "\"state\":2");
 }
 
-static void test_task__a_get_whose_time_is_over_has_the_present_state(void **state)
+TASK_TEST(test_task__a_get_whose_time_is_over_has_the_present_state)
 {
-	(void)state;
 	get("?until=ended&wait_ms=5000");
 	test.on_timeout(&test.req, test.park_arg);
 	assert_answer(200, "\"state\":0");
 }
 
-static void test_task__a_get_of_what_is_deleted_meanwhile_is_not_found(void **state)
+TASK_TEST(test_task__a_get_of_what_is_deleted_meanwhile_is_not_found)
 {
-	(void)state;
 	get("?until=ended&wait_ms=5000");
 	vbd_watch_notify(&test.errand.object.watches, true);
 	assert_answer(404, "deleted");
 }
 
-static void test_task__a_get_waits_for_any_change_but_of_counters(void **state)
+TASK_TEST(test_task__a_get_waits_for_any_change_but_of_counters)
 {
-	(void)state;
 	get("?until=changed&wait_ms=5000");
 	vbd_object_counted(&test.errand.object);
 	assert_int_equal(test.req.reply.status, 0);
@@ -285,25 +280,22 @@ static void test_task__a_get_waits_for_any_change_but_of_counters(void **state)
 	assert_answer(200, "\"state\":0");
 }
 
-static void test_task__a_state_that_no_errand_has_is_refused(void **state)
+TASK_TEST(test_task__a_state_that_no_errand_has_is_refused)
 {
-	(void)state;
 	get("?until=melted&wait_ms=5000");
 	assert_answer(400, "changed, open, ended, running, done, failed");
 }
 
-static void test_task__a_wait_needs_a_state(void **state)
+TASK_TEST(test_task__a_wait_needs_a_state)
 {
-	(void)state;
 	get("?wait_ms=5000");
 	assert_answer(400, "until");
 }
 
 /* --- conditions ------------------------------------------------------------------------------ */
 
-static void test_task__a_client_that_has_the_object_gets_no_object(void **state)
+TASK_TEST(test_task__a_client_that_has_the_object_gets_no_object)
 {
-	(void)state;
 	test.header = "If-None-Match";
 	test.header_value = "\"run-errand-7-0\"";
 	get("");
@@ -314,9 +306,8 @@ static void test_task__a_client_that_has_the_object_gets_no_object(void **state)
 	assert_string_equal(vbd_reply_find_header(&test.req.reply, "ETag"), "\"run-errand-7-0\"");
 }
 
-static void test_task__a_client_with_an_old_tag_waits_for_no_change(void **state)
+TASK_TEST(test_task__a_client_with_an_old_tag_waits_for_no_change)
 {
-	(void)state;
 	vbd_object_changed(&test.errand.object);
 	test.header = "If-None-Match";
 	test.header_value = "\"run-errand-7-0\"";
@@ -324,9 +315,8 @@ static void test_task__a_client_with_an_old_tag_waits_for_no_change(void **state
 	assert_answer(200, "\"id\":7");
 }
 
-static void test_task__an_object_that_has_changed_is_not_deleted(void **state)
+TASK_TEST(test_task__an_object_that_has_changed_is_not_deleted)
 {
-	(void)state;
 	test.header = "If-Match";
 	test.header_value = "W/\"run-errand-7-1\", \"run-errand-7-0\"";
 	vbd_object_changed(&test.errand.object);
@@ -336,18 +326,16 @@ static void test_task__an_object_that_has_changed_is_not_deleted(void **state)
 	assert_int_equal(test.errand.cancelled, 0);
 }
 
-static void test_task__an_object_that_is_as_known_is_cancelled(void **state)
+TASK_TEST(test_task__an_object_that_is_as_known_is_cancelled)
 {
-	(void)state;
 	test.header = "If-Match";
 	test.header_value = "\"other\" , \"run-errand-7-0\" \t,\"more\"";
 	vbd_task_cancel(&test.req);
 	assert_int_equal(test.errand.cancelled, 1);
 }
 
-static void test_task__what_is_not_there_is_a_problem(void **state)
+TASK_TEST(test_task__what_is_not_there_is_a_problem)
 {
-	(void)state;
 	vbd_registry_remove(test.errand.object.registry, &test.errand.object);
 	vbd_task_get(&test.req);
 	assert_answer(404, "there is no errand '7'");
@@ -359,21 +347,20 @@ static void test_task__what_is_not_there_is_a_problem(void **state)
 	assert_false(test.errand.object.deleted);
 }
 
-static void test_task__a_deletion_cancels_what_runs(void **state)
+TASK_TEST(test_task__a_deletion_cancels_what_runs)
 {
-	(void)state;
 	vbd_task_delete(&test.req);
 	assert_answer(202, "\"id\":7");
 	assert_int_equal(test.errand.cancelled, 1);
 	assert_true(test.errand.object.deleted);
 }
 
-static void test_task__a_deletion_frees_what_has_ended(void **state)
+TASK_TEST(test_task__a_deletion_frees_what_has_ended)
 {
 	static const enum vbd_task_state ended[] = {VBD_TASK_DONE, VBD_TASK_FAILED};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(ended); i++) {
-		(void)set_up(state);
+		(void)set_up(NULL);
 		test.errand.state = ended[i];
 		test.errand.object.ended = true;
 		vbd_task_delete(&test.req);
@@ -385,7 +372,7 @@ static void test_task__a_deletion_frees_what_has_ended(void **state)
 
 /* --- POST ------------------------------------------------------------------------------------ */
 
-static void test_task__without_a_wait_its_state_is_told(void **state)
+TASK_TEST(test_task__without_a_wait_its_state_is_told)
 {
 	static const struct {
 		enum vbd_task_state state;
@@ -393,7 +380,7 @@ static void test_task__without_a_wait_its_state_is_told(void **state)
 	} cases[] = {{VBD_TASK_RUNNING, 202}, {VBD_TASK_DONE, 201}, {VBD_TASK_FAILED, 202}};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
-		(void)set_up(state);
+		(void)set_up(NULL);
 		test.errand.state = cases[i].state;
 		assert_int_equal(post(0), cases[i].status);
 		assert_answer(cases[i].status, "\"id\":7");
@@ -402,9 +389,8 @@ static void test_task__without_a_wait_its_state_is_told(void **state)
 	}
 }
 
-static void test_task__who_waits_is_told_when_it_is_done(void **state)
+TASK_TEST(test_task__who_waits_is_told_when_it_is_done)
 {
-	(void)state;
 	assert_int_equal(post(10), 0);
 	assert_int_equal(test.timeout_ms, 10000);
 	becomes(VBD_TASK_RUNNING);
@@ -415,9 +401,8 @@ static void test_task__who_waits_is_told_when_it_is_done(void **state)
 	assert_int_equal(test.answered, 1);
 }
 
-static void test_task__who_waits_is_told_why_it_failed(void **state)
+TASK_TEST(test_task__who_waits_is_told_why_it_failed)
 {
-	(void)state;
 	assert_int_equal(post(10), 0);
 	becomes(VBD_TASK_FAILED);
 	assert_answer(424, "it went wrong");
@@ -425,9 +410,8 @@ static void test_task__who_waits_is_told_why_it_failed(void **state)
 }
 
 /* A client that repeated the request would do all again. */
-static void test_task__a_failure_never_looks_like_a_refusal(void **state)
+TASK_TEST(test_task__a_failure_never_looks_like_a_refusal)
 {
-	(void)state;
 	for (int status = 1; status < VBD_STATUS_COUNT; status++) {
 		test.fail_with = (enum vbd_status)status;
 		test.errand.state = VBD_TASK_RUNNING;
@@ -440,18 +424,16 @@ static void test_task__a_failure_never_looks_like_a_refusal(void **state)
 	}
 }
 
-static void test_task__a_wait_that_is_over_tells_the_state(void **state)
+TASK_TEST(test_task__a_wait_that_is_over_tells_the_state)
 {
-	(void)state;
 	assert_int_equal(post(10), 0);
 	test.on_timeout(&test.req, test.park_arg);
 	assert_answer(202, "\"id\":7");
 	assert_location("/v1/errands/7");
 }
 
-static void test_task__its_deletion_answers_who_waits(void **state)
+TASK_TEST(test_task__its_deletion_answers_who_waits)
 {
-	(void)state;
 	assert_int_equal(post(10), 0);
 	vbd_watch_notify(&test.errand.object.watches, true);
 	assert_answer(404, "the errand was deleted meanwhile");
@@ -459,9 +441,8 @@ static void test_task__its_deletion_answers_who_waits(void **state)
 }
 
 /* The answer is kept for a repetition with the same Idempotency-Key. */
-static void test_task__a_client_that_leaves_leaves_an_answer(void **state)
+TASK_TEST(test_task__a_client_that_leaves_leaves_an_answer)
 {
-	(void)state;
 	assert_int_equal(post(10), 0);
 	test.req.abandoned = true; /* the server does this when the client disconnects */
 	test.on_gone(&test.req, test.park_arg);
@@ -470,9 +451,8 @@ static void test_task__a_client_that_leaves_leaves_an_answer(void **state)
 	becomes(VBD_TASK_DONE);
 }
 
-static void test_task__without_memory_to_wait_its_state_is_told(void **state)
+TASK_TEST(test_task__without_memory_to_wait_its_state_is_told)
 {
-	(void)state;
 	fake_memory_fail_nth(1);
 	assert_int_equal(post(10), 202);
 	assert_true(fake_memory_failed());
@@ -481,17 +461,15 @@ static void test_task__without_memory_to_wait_its_state_is_told(void **state)
 	assert_null(test.park_arg);
 }
 
-static void test_task__where_too_many_wait_its_state_is_told(void **state)
+TASK_TEST(test_task__where_too_many_wait_its_state_is_told)
 {
-	(void)state;
 	test.park_status = VBD_E_TOO_MANY_REQUESTS;
 	assert_int_equal(post(10), 202);
 	assert_answer(202, "\"id\":7");
 }
 
-static void test_task__what_ends_at_once_takes_no_memory_to_wait(void **state)
+TASK_TEST(test_task__what_ends_at_once_takes_no_memory_to_wait)
 {
-	(void)state;
 	test.errand.state = VBD_TASK_DONE;
 	test.park_status = VBD_E_INTERNAL;
 	assert_int_equal(post(10), 201);
@@ -500,9 +478,8 @@ static void test_task__what_ends_at_once_takes_no_memory_to_wait(void **state)
 
 /* --- DELETE that waits ----------------------------------------------------------------------- */
 
-static void test_task__a_deletion_is_told_when_the_record_is_gone(void **state)
+TASK_TEST(test_task__a_deletion_is_told_when_the_record_is_gone)
 {
-	(void)state;
 	assert_int_equal(delete_and_wait(10), 0);
 	becomes(VBD_TASK_FAILED);
 	assert_int_equal(test.req.reply.status, 0);
@@ -510,21 +487,19 @@ static void test_task__a_deletion_is_told_when_the_record_is_gone(void **state)
 	assert_answer(204, NULL);
 }
 
-static void test_task__a_deletion_that_takes_longer_is_under_way(void **state)
+TASK_TEST(test_task__a_deletion_that_takes_longer_is_under_way)
 {
-	(void)state;
 	assert_int_equal(delete_and_wait(0), 202);
 	assert_answer(202, "\"id\":7");
 	vbd_request_fini(&test.req);
-	(void)set_up(state);
+	(void)set_up(NULL);
 	assert_int_equal(delete_and_wait(10), 0);
 	test.on_timeout(&test.req, test.park_arg);
 	assert_answer(202, "\"id\":7");
 }
 
-static void test_task__a_deletion_without_memory_to_wait_is_under_way(void **state)
+TASK_TEST(test_task__a_deletion_without_memory_to_wait_is_under_way)
 {
-	(void)state;
 	fake_memory_fail_nth(1);
 	assert_int_equal(delete_and_wait(10), 202);
 	assert_true(fake_memory_failed());
@@ -541,9 +516,8 @@ static unsigned int cancel_and_wait(unsigned int wait_s)
 	return test.req.reply.status;
 }
 
-static void test_task__a_cancel_ends_what_runs_and_keeps_it(void **state)
+TASK_TEST(test_task__a_cancel_ends_what_runs_and_keeps_it)
 {
-	(void)state;
 	assert_int_equal(cancel_and_wait(10), 0);
 	assert_int_equal(test.errand.cancelled, 1);
 	becomes(VBD_TASK_RUNNING);
@@ -553,16 +527,14 @@ static void test_task__a_cancel_ends_what_runs_and_keeps_it(void **state)
 	assert_false(test.errand.object.deleted);
 }
 
-static void test_task__a_cancel_without_a_wait_is_under_way(void **state)
+TASK_TEST(test_task__a_cancel_without_a_wait_is_under_way)
 {
-	(void)state;
 	assert_int_equal(cancel_and_wait(0), 202);
 	assert_answer(202, "\"id\":7");
 }
 
-static void test_task__a_cancel_of_what_has_ended_changes_nothing(void **state)
+TASK_TEST(test_task__a_cancel_of_what_has_ended_changes_nothing)
 {
-	(void)state;
 	test.errand.state = VBD_TASK_DONE;
 	test.errand.object.ended = true;
 	assert_int_equal(cancel_and_wait(0), 200);
@@ -570,9 +542,8 @@ static void test_task__a_cancel_of_what_has_ended_changes_nothing(void **state)
 	assert_int_equal(test.errand.cancelled, 0);
 }
 
-static void test_task__a_deletion_answers_who_waits_for_a_cancel(void **state)
+TASK_TEST(test_task__a_deletion_answers_who_waits_for_a_cancel)
 {
-	(void)state;
 	assert_int_equal(cancel_and_wait(10), 0);
 	vbd_watch_notify(&test.errand.object.watches, true);
 	assert_answer(404, "the errand was deleted meanwhile");
@@ -586,57 +557,12 @@ static void answer_never(struct vbd_waiter *waiter, enum vbd_wake why)
 	(void)why;
 }
 
-static void test_waiter__a_get_without_memory_to_wait_is_told_so(void **state)
+TASK_TEST(test_waiter__a_get_without_memory_to_wait_is_told_so)
 {
 	struct vbd_waiter waiter = {.answer = answer_never};
 
-	(void)state;
 	test.req.method = VBD_METHOD_GET;
 	fake_memory_fail_nth(1);
 	vbd_waiter_run(&waiter, sizeof(waiter), &test.req, &test.errand.object.watches, 10);
 	assert_answer(507, "no memory to wait");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_task__it_is_shown),
-		TEST(test_task__a_state_that_is_there_is_not_waited_for),
-		TEST(test_task__a_get_waits_until_the_state_is_there),
-		TEST(test_task__a_get_does_not_wait_for_what_can_not_come),
-		TEST(test_task__a_get_whose_time_is_over_has_the_present_state),
-		TEST(test_task__a_get_of_what_is_deleted_meanwhile_is_not_found),
-		TEST(test_task__a_get_waits_for_any_change_but_of_counters),
-		TEST(test_task__a_state_that_no_errand_has_is_refused),
-		TEST(test_task__a_wait_needs_a_state),
-		TEST(test_task__a_client_that_has_the_object_gets_no_object),
-		TEST(test_task__a_client_with_an_old_tag_waits_for_no_change),
-		TEST(test_task__an_object_that_has_changed_is_not_deleted),
-		TEST(test_task__an_object_that_is_as_known_is_cancelled),
-		TEST(test_task__what_is_not_there_is_a_problem),
-		TEST(test_task__a_deletion_cancels_what_runs),
-		TEST(test_task__a_deletion_frees_what_has_ended),
-		TEST(test_task__without_a_wait_its_state_is_told),
-		TEST(test_task__who_waits_is_told_when_it_is_done),
-		TEST(test_task__who_waits_is_told_why_it_failed),
-		TEST(test_task__a_failure_never_looks_like_a_refusal),
-		TEST(test_task__a_wait_that_is_over_tells_the_state),
-		TEST(test_task__its_deletion_answers_who_waits),
-		TEST(test_task__a_client_that_leaves_leaves_an_answer),
-		TEST(test_task__without_memory_to_wait_its_state_is_told),
-		TEST(test_task__where_too_many_wait_its_state_is_told),
-		TEST(test_task__what_ends_at_once_takes_no_memory_to_wait),
-		TEST(test_task__a_deletion_is_told_when_the_record_is_gone),
-		TEST(test_task__a_deletion_that_takes_longer_is_under_way),
-		TEST(test_task__a_deletion_without_memory_to_wait_is_under_way),
-		TEST(test_task__a_cancel_ends_what_runs_and_keeps_it),
-		TEST(test_task__a_cancel_without_a_wait_is_under_way),
-		TEST(test_task__a_cancel_of_what_has_ended_changes_nothing),
-		TEST(test_task__a_deletion_answers_who_waits_for_a_cancel),
-		TEST(test_waiter__a_get_without_memory_to_wait_is_told_so),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,6 +144,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define TLS_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 /* --- handshakes ------------------------------------------------------------------------------ */
 
 struct ends {
@@ -207,11 +209,10 @@ static struct vbd_tls *load(struct fixture *f)
 
 /* --- tests ----------------------------------------------------------------------------------- */
 
-static void test_tls__the_names_of_a_verified_certificate_are_the_peers(void **state)
+TLS_TEST(test_tls__the_names_of_a_verified_certificate_are_the_peers)
 {
 	static const char *const want[] = {"CN:alice, of #7", "DNS:a.example",
 		"email:alice@a.example", "URI:spiffe://a.example/alice"};
-	struct fixture *f = *state;
 	struct pair alice = begin(GNUTLS_KP_TLS_WWW_CLIENT);
 	struct vbd_tls *tls = load(f);
 	struct ends ends;
@@ -232,10 +233,9 @@ static void test_tls__the_names_of_a_verified_certificate_are_the_peers(void **s
 }
 
 /* "root\0.evil.example" would compare as "root". */
-static void test_tls__a_name_with_a_control_character_is_no_name(void **state)
+TLS_TEST(test_tls__a_name_with_a_control_character_is_no_name)
 {
 	static const char with_zero[] = "root\0.evil.example";
-	struct fixture *f = *state;
 	struct pair evil = begin(GNUTLS_KP_TLS_WWW_CLIENT);
 	struct vbd_tls *tls = load(f);
 	struct ends ends;
@@ -252,9 +252,8 @@ static void test_tls__a_name_with_a_control_character_is_no_name(void **state)
 	free_pair(&evil);
 }
 
-static void test_tls__a_refused_certificate_names_nobody_and_says_why(void **state)
+TLS_TEST(test_tls__a_refused_certificate_names_nobody_and_says_why)
 {
-	struct fixture *f = *state;
 	struct pair mallory = begin(GNUTLS_KP_TLS_WWW_CLIENT);
 	struct vbd_tls *tls = load(f);
 	struct ends ends;
@@ -304,9 +303,8 @@ static void is_refused(struct fixture *f, const struct pair *shown, const char *
 	vbd_tls_unref(tls);
 }
 
-static void test_tls__each_refusal_has_its_alert(void **state)
+TLS_TEST(test_tls__each_refusal_has_its_alert)
 {
-	struct fixture *f = *state;
 	struct pair pair = begin(GNUTLS_KP_TLS_WWW_CLIENT);
 
 	sign(&pair, &pair);
@@ -340,10 +338,9 @@ static void test_tls__each_refusal_has_its_alert(void **state)
 		"there is none, and one is required");
 }
 
-static void test_tls__a_certificate_tells_when_it_expires(void **state)
+TLS_TEST(test_tls__a_certificate_tells_when_it_expires)
 {
 	const time_t times[] = {time(NULL) + 3600, GNUTLS_X509_NO_WELL_DEFINED_EXPIRATION};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(times); i++) {
 		struct vbd_tls *tls = load(f);
@@ -364,9 +361,8 @@ static void test_tls__a_certificate_tells_when_it_expires(void **state)
 }
 
 /* Names beyond those that have room, and a name that is too long, are left out. */
-static void test_tls__a_certificate_may_have_too_many_names(void **state)
+TLS_TEST(test_tls__a_certificate_may_have_too_many_names)
 {
-	struct fixture *f = *state;
 	struct pair alice = begin(GNUTLS_KP_TLS_WWW_CLIENT);
 	struct vbd_tls *tls = load(f);
 	struct ends ends;
@@ -402,13 +398,12 @@ static void on_line(enum vbd_log_level level, const char *object, const char *te
 		(void)snprintf(warning, sizeof(warning), "%s", text);
 }
 
-static void test_tls__a_certificate_of_its_own_that_is_not_valid_now_is_warned_of(void **state)
+TLS_TEST(test_tls__a_certificate_of_its_own_that_is_not_valid_now_is_warned_of)
 {
 	static const struct {
 		int from_s, to_s;
 		const char *how;
 	} cases[] = {{-60, 60, NULL}, {-120, -60, "has expired"}, {60, 120, "is not valid yet"}};
-	struct fixture *f = *state;
 
 	vbd_log_set_observer(on_line, NULL);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
@@ -433,9 +428,8 @@ static void test_tls__a_certificate_of_its_own_that_is_not_valid_now_is_warned_o
 }
 
 /* The sanitizers see it if the credentials are freed early, or never. */
-static void test_tls__a_session_keeps_the_credentials_that_it_began_with(void **state)
+TLS_TEST(test_tls__a_session_keeps_the_credentials_that_it_began_with)
 {
-	struct fixture *f = *state;
 	struct vbd_tls *tls = load(f);
 	struct ends first, second;
 
@@ -460,9 +454,8 @@ static void assert_not_loaded(struct fixture *f, const char *key)
 	assert_memory_equal(f->err.text, key, strlen(key));
 }
 
-static void test_tls__a_bad_file_is_named(void **state)
+TLS_TEST(test_tls__a_bad_file_is_named)
 {
-	struct fixture *f = *state;
 	const struct vbd_config_tls good = f->config;
 	gnutls_datum_t rubbish = {.data = (unsigned char *)"no PEM\n", .size = 7};
 	char folder_text[VBD_PATH_MAX_BYTES];
@@ -483,23 +476,4 @@ static void test_tls__a_bad_file_is_named(void **state)
 	assert_not_loaded(f, "tls.client_ca");
 	put_file(f, f->config.certificate, "server.pem", &rubbish);
 	assert_not_loaded(f, "tls.certificate");
-}
-
-#define TLS_TEST(name) cmocka_unit_test_setup_teardown(test_tls__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TLS_TEST(the_names_of_a_verified_certificate_are_the_peers),
-		TLS_TEST(a_name_with_a_control_character_is_no_name),
-		TLS_TEST(a_refused_certificate_names_nobody_and_says_why),
-		TLS_TEST(each_refusal_has_its_alert),
-		TLS_TEST(a_certificate_tells_when_it_expires),
-		TLS_TEST(a_certificate_may_have_too_many_names),
-		TLS_TEST(a_certificate_of_its_own_that_is_not_valid_now_is_warned_of),
-		TLS_TEST(a_session_keeps_the_credentials_that_it_began_with),
-		TLS_TEST(a_bad_file_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

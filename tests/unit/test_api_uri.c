@@ -14,11 +14,10 @@ static enum vbd_status parse(const char *text, struct vbd_uri *uri, struct vbd_e
 	return vbd_uri_parse(room, uri, err);
 }
 
-static void test_uri__path_and_parameters_come_apart_decoded(void **state)
+TEST(test_uri__path_and_parameters_come_apart_decoded)
 {
 	struct vbd_uri uri;
 
-	(void)state;
 	assert_int_equal(
 		parse("/v1/dev%69ces/a%20b/?limit=1&q=x%26y+z&flag&&e=", &uri, NULL), VBD_OK);
 	assert_int_equal(uri.n_segments, 4);
@@ -34,14 +33,13 @@ static void test_uri__path_and_parameters_come_apart_decoded(void **state)
 	assert_null(vbd_uri_param(&uri, "none"));
 }
 
-static void test_uri__dangerous_targets_are_malformed(void **state)
+TEST(test_uri__dangerous_targets_are_malformed)
 {
 	static const char *const targets[] = {"", "*", "v1", "http://x/v1", "//x/../y", "/v1/../x",
 		"/v1/./x", "/..", "/v1/%2e%2e/x", "/v1/.%2E", "/a%2fb", "/a%2Fb", "/a%00b",
 		"/a?b=%00", "/a%", "/a%4", "/a%zz", "/a b", "/a\tb", "/a\x7f", "/a\xc3\xa9", "/%ff",
 		"/?q=%c0%af", "/a#b", "/a\\b", "/%0d%0aX", "/?a=1&a=2", "/?%61=1&a=2"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(targets); i++) {
 		struct vbd_error err = {0};
 		struct vbd_uri uri;
@@ -52,36 +50,33 @@ static void test_uri__dangerous_targets_are_malformed(void **state)
 	}
 }
 
-static void test_uri__an_encoded_slash_is_harmless_in_a_value(void **state)
+TEST(test_uri__an_encoded_slash_is_harmless_in_a_value)
 {
 	struct vbd_uri uri;
 
-	(void)state;
 	assert_int_equal(parse("/v1?object=connection%2F7", &uri, NULL), VBD_OK);
 	assert_string_equal(vbd_uri_param(&uri, "object"), "connection/7");
 }
 
-static void test_uri__too_many_segments_are_counted_and_not_kept(void **state)
+TEST(test_uri__too_many_segments_are_counted_and_not_kept)
 {
 	struct vbd_uri uri;
 
-	(void)state;
 	assert_int_equal(parse("/1/2/3/4/5/6/7/8/9/10", &uri, NULL), VBD_OK);
 	assert_int_equal(uri.n_segments, 10);
 	assert_string_equal(uri.segments[VBD_URI_SEGMENTS_MAX - 1], "8");
 }
 
-static void test_uri__too_many_parameters_are_refused(void **state)
+TEST(test_uri__too_many_parameters_are_refused)
 {
 	struct vbd_uri uri;
 
-	(void)state;
 	assert_int_equal(parse("/?a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p", &uri, NULL), VBD_OK);
 	assert_int_equal(
 		parse("/?a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p&q", &uri, NULL), VBD_E_MALFORMED_REQUEST);
 }
 
-static void test_uri__an_absolute_form_has_a_host_and_a_path(void **state)
+TEST(test_uri__an_absolute_form_has_a_host_and_a_path)
 {
 	static const struct {
 		const char *target, *scheme, *authority, *path;
@@ -99,7 +94,6 @@ static void test_uri__an_absolute_form_has_a_host_and_a_path(void **state)
 		{"", NULL, NULL, ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		const char *scheme = NULL, *authority = NULL;
 
@@ -111,18 +105,4 @@ static void test_uri__an_absolute_form_has_a_host_and_a_path(void **state)
 		assert_string_equal(scheme, cases[i].scheme);
 		assert_string_equal(authority, cases[i].authority);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_uri__path_and_parameters_come_apart_decoded),
-		cmocka_unit_test(test_uri__dangerous_targets_are_malformed),
-		cmocka_unit_test(test_uri__an_absolute_form_has_a_host_and_a_path),
-		cmocka_unit_test(test_uri__an_encoded_slash_is_harmless_in_a_value),
-		cmocka_unit_test(test_uri__too_many_segments_are_counted_and_not_kept),
-		cmocka_unit_test(test_uri__too_many_parameters_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void test_prefer__respond_async_is_found_among_others(void **state)
+TEST(test_prefer__respond_async_is_found_among_others)
 {
 	static const char *const good[] = {"respond-async", "Respond-Async",
 		"wait=5, respond-async", "foo=\"a, b\",respond-async;x=1",
@@ -20,7 +20,6 @@ static void test_prefer__respond_async_is_found_among_others(void **state)
 		"x=\"respond-async\"", "respond", "foo=respond-async", "respond-async=no",
 		"respond-async=\"a\"", "respond-async=\"\"a"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++)
 		assert_true(vbd_prefer_async(good[i]));
 	for (size_t i = 0; i < VBD_ARRAY_LEN(ignored); i++)
@@ -28,7 +27,7 @@ static void test_prefer__respond_async_is_found_among_others(void **state)
 	assert_false(vbd_prefer_async(NULL));
 }
 
-static void test_prefer__wait_is_found_among_others(void **state)
+TEST(test_prefer__wait_is_found_among_others)
 {
 	static const struct {
 		const char *value;
@@ -52,7 +51,6 @@ static void test_prefer__wait_is_found_among_others(void **state)
 		"await=3"};
 	unsigned int wait_s;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++) {
 		wait_s = 1000;
 		assert_true(vbd_prefer_wait(good[i].value, &wait_s));
@@ -65,7 +63,7 @@ static void test_prefer__wait_is_found_among_others(void **state)
 	assert_false(vbd_prefer_wait(NULL, &wait_s));
 }
 
-static void test_range__one_range_is_a_part(void **state)
+TEST(test_range__one_range_is_a_part)
 {
 	static const struct {
 		const char *value;
@@ -82,7 +80,6 @@ static void test_range__one_range_is_a_part(void **state)
 		{"bytes=0-99999999999999999999999", 0, 100},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(parts); i++) {
 		uint64_t first = 0, length_bytes = 0;
 
@@ -93,13 +90,12 @@ static void test_range__one_range_is_a_part(void **state)
 	}
 }
 
-static void test_range__what_is_not_one_range_is_the_whole(void **state)
+TEST(test_range__what_is_not_one_range_is_the_whole)
 {
 	static const char *const whole[] = {"bytes=", "bytes=-", "bytes=5-4", "bytes=1-2,3-4",
 		"lines=1-2", "bytes 1-2", "bytes=a-b", "bytes=1", "bytes=1-2x"};
 	uint64_t first = 7, length_bytes = 7;
 
-	(void)state;
 	assert_int_equal(vbd_range_parse(NULL, 100, &first, &length_bytes), VBD_RANGE_WHOLE);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(whole); i++)
 		assert_int_equal(
@@ -107,11 +103,10 @@ static void test_range__what_is_not_one_range_is_the_whole(void **state)
 	assert_true(first == 7 && length_bytes == 7);
 }
 
-static void test_range__behind_the_end_is_outside(void **state)
+TEST(test_range__behind_the_end_is_outside)
 {
 	uint64_t first, length_bytes;
 
-	(void)state;
 	assert_int_equal(
 		vbd_range_parse("bytes=100-", 100, &first, &length_bytes), VBD_RANGE_OUTSIDE);
 	assert_int_equal(vbd_range_parse("bytes=99999999999999999999-", 100, &first, &length_bytes),
@@ -134,9 +129,8 @@ static void encodes(const char *bytes, size_t len, enum vbd_encoding asked, enum
 	json_decref(json);
 }
 
-static void test_codec__bytes_become_text_where_that_is_possible(void **state)
+TEST(test_codec__bytes_become_text_where_that_is_possible)
 {
-	(void)state;
 	encodes("hi\n", 3, VBD_ENCODING_AUTO, VBD_ENCODING_TEXT, "hi\n");
 	encodes("", 0, VBD_ENCODING_AUTO, VBD_ENCODING_TEXT, "");
 	encodes("", 0, VBD_ENCODING_HEX, VBD_ENCODING_HEX, "");
@@ -146,7 +140,7 @@ static void test_codec__bytes_become_text_where_that_is_possible(void **state)
 	encodes("\x1b[31m", 5, VBD_ENCODING_AUTO, VBD_ENCODING_BASE64, "G1szMW0=");
 }
 
-static void test_codec__text_becomes_bytes_again(void **state)
+TEST(test_codec__text_becomes_bytes_again)
 {
 	static const struct {
 		const char *text;
@@ -162,7 +156,6 @@ static void test_codec__text_becomes_bytes_again(void **state)
 		{"0aFF", VBD_ENCODING_HEX, "\x0a\xff", 2},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		uint8_t *bytes = NULL;
 		size_t len = 99;
@@ -176,7 +169,7 @@ static void test_codec__text_becomes_bytes_again(void **state)
 	}
 }
 
-static void test_codec__bad_text_is_refused_by_pointer(void **state)
+TEST(test_codec__bad_text_is_refused_by_pointer)
 {
 	static const struct {
 		const char *text;
@@ -194,7 +187,6 @@ static void test_codec__bad_text_is_refused_by_pointer(void **state)
 		{"000000000000000000", VBD_ENCODING_HEX, VBD_E_TOO_LONG},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		struct vbd_error err = {0};
 		uint8_t *bytes = NULL;
@@ -208,7 +200,7 @@ static void test_codec__bad_text_is_refused_by_pointer(void **state)
 	}
 }
 
-static void test_utf8__only_the_shortest_forms_are_valid(void **state)
+TEST(test_utf8__only_the_shortest_forms_are_valid)
 {
 	static const char *const good[] = {"", "a", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80",
 		"\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
@@ -217,7 +209,6 @@ static void test_utf8__only_the_shortest_forms_are_valid(void **state)
 		"\xe0\x9f\xbf", "\xe1\x80", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
 		"\xf5\x80\x80\x80", "\xfe", "a\xff"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++)
 		assert_true(vbd_utf8_valid(good[i], strlen(good[i])));
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++)
@@ -225,9 +216,8 @@ static void test_utf8__only_the_shortest_forms_are_valid(void **state)
 	assert_int_equal(vbd_utf8_length("h\xc3\xa9\xf0\x90\x80\x80"), 3);
 }
 
-static void test_utf8__control_characters_are_not_printable(void **state)
+TEST(test_utf8__control_characters_are_not_printable)
 {
-	(void)state;
 	assert_true(vbd_utf8_printable("a\tb\r\n\xc2\xa0", 7));
 	assert_false(vbd_utf8_printable("a\0b", 3));
 	assert_false(vbd_utf8_printable("\x1b", 1));
@@ -236,14 +226,13 @@ static void test_utf8__control_characters_are_not_printable(void **state)
 	assert_false(vbd_utf8_printable("\xc2", 1));
 }
 
-static void test_utf8__marks_that_turn_text_around_are_not_printable(void **state)
+TEST(test_utf8__marks_that_turn_text_around_are_not_printable)
 {
 	static const char *const bad[] = {"\xd8\x9c", "\xe2\x80\x8e", "\xe2\x80\x8f",
 		"\xe2\x80\xa8", "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9"};
 	static const char *const good[] = {
 		"\xd8\x9b", "\xe2\x80\x90", "\xe2\x80\xa7", "\xe2\x80\xaf", "\xe2\x82\xac"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
 		assert_false(vbd_utf8_printable(bad[i], strlen(bad[i])));
 		assert_false(vbd_utf8_line(bad[i], strlen(bad[i])));
@@ -255,7 +244,7 @@ static void test_utf8__marks_that_turn_text_around_are_not_printable(void **stat
 }
 
 /* Two names that differ in such a character only look the same. */
-static void test_utf8__characters_that_show_nothing_are_in_no_name(void **state)
+TEST(test_utf8__characters_that_show_nothing_are_in_no_name)
 {
 	static const char *const bad[] = {u8"\u00ad", u8"\u034f", u8"\u115f", u8"\u17b4",
 		u8"\u180e", u8"\u200b", u8"\u200d", u8"\u2060", u8"\u2065", u8"\u206f", u8"\u2800",
@@ -266,31 +255,10 @@ static void test_utf8__characters_that_show_nothing_are_in_no_name(void **state)
 		u8"\u1161", u8"\u180a", u8"\u2801", u8"\ufe10", u8"\ufffc", u8"\U0001f600",
 		u8"\U000dffff", u8"\U000e1000"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
 		assert_true(vbd_utf8_printable(bad[i], strlen(bad[i])));
 		assert_false(vbd_utf8_line(bad[i], strlen(bad[i])));
 	}
 	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++)
 		assert_true(vbd_utf8_line(good[i], strlen(good[i])));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_prefer__wait_is_found_among_others),
-		cmocka_unit_test(test_prefer__respond_async_is_found_among_others),
-		cmocka_unit_test(test_range__one_range_is_a_part),
-		cmocka_unit_test(test_range__what_is_not_one_range_is_the_whole),
-		cmocka_unit_test(test_range__behind_the_end_is_outside),
-		cmocka_unit_test(test_codec__bytes_become_text_where_that_is_possible),
-		cmocka_unit_test(test_codec__text_becomes_bytes_again),
-		cmocka_unit_test(test_codec__bad_text_is_refused_by_pointer),
-		cmocka_unit_test(test_utf8__only_the_shortest_forms_are_valid),
-		cmocka_unit_test(test_utf8__control_characters_are_not_printable),
-		cmocka_unit_test(test_utf8__marks_that_turn_text_around_are_not_printable),
-		cmocka_unit_test(test_utf8__characters_that_show_nothing_are_in_no_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static enum vbd_status check(
 	return check_layout(text, len, LAYOUT_0_9_75, content_bytes, err);
 }
 
-static void test_wire__a_proper_head_passes(void **state)
+TEST(test_wire__a_proper_head_passes)
 {
 	static const struct {
 		const char *text;
@@ -91,7 +91,6 @@ static void test_wire__a_proper_head_passes(void **state)
 			0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 2 * VBD_ARRAY_LEN(heads); i++) {
 		const char *text = heads[i / 2].text;
 		uint64_t content_bytes = 1;
@@ -104,7 +103,7 @@ static void test_wire__a_proper_head_passes(void **state)
 	}
 }
 
-static void test_wire__what_two_parsers_could_read_differently_is_refused(void **state)
+TEST(test_wire__what_two_parsers_could_read_differently_is_refused)
 {
 	static const struct {
 		const char *head, *why;
@@ -156,7 +155,6 @@ static void test_wire__what_two_parsers_could_read_differently_is_refused(void *
 			"HTTP/1.0 has no Transfer-Encoding"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		uint64_t content_bytes = 0;
 		struct vbd_error err = {0};
@@ -168,13 +166,12 @@ static void test_wire__what_two_parsers_could_read_differently_is_refused(void *
 	}
 }
 
-static void test_wire__a_coding_before_chunked_is_not_implemented(void **state)
+TEST(test_wire__a_coding_before_chunked_is_not_implemented)
 {
 	static const char *const heads[] = {
 		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
 		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip,Chunked\r\n\r\n"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(heads); i++) {
 		uint64_t content_bytes = 0;
 
@@ -183,7 +180,7 @@ static void test_wire__a_coding_before_chunked_is_not_implemented(void **state)
 	}
 }
 
-static void test_wire__a_nul_is_refused_wherever_it_hides(void **state)
+TEST(test_wire__a_nul_is_refused_wherever_it_hides)
 {
 	static const char in_target[] = "GET /li\0ve HTTP/1.1\r\nHost: x\r\n\r\n";
 	static const char in_value[] = "GET / HTTP/1.1\r\nHost: x\0y\r\n\r\n";
@@ -192,7 +189,6 @@ static void test_wire__a_nul_is_refused_wherever_it_hides(void **state)
 	struct vbd_wire wire = {0};
 	char head[sizeof(in_target)];
 
-	(void)state;
 	assert_int_equal(check(in_value, sizeof(in_value) - 1, &content_bytes, NULL),
 		VBD_E_MALFORMED_REQUEST);
 	assert_int_equal(check(two_in_value, sizeof(two_in_value) - 1, &content_bytes, NULL),
@@ -204,7 +200,7 @@ static void test_wire__a_nul_is_refused_wherever_it_hides(void **state)
 	assert_non_null(wire.fault);
 }
 
-static void test_wire__a_folded_line_is_refused(void **state)
+TEST(test_wire__a_folded_line_is_refused)
 {
 	/* libmicrohttpd joins the lines in memory of its own, so the name is elsewhere. */
 	static const char text[] = "GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n";
@@ -213,7 +209,6 @@ static void test_wire__a_folded_line_is_refused(void **state)
 	struct vbd_wire wire = {0};
 	char head[sizeof(text)];
 
-	(void)state;
 	memcpy(head, text, sizeof(head));
 	head[3] = head[5] = head[14] = head[15] = '\0';
 	vbd_wire_target(&wire, head + 4);
@@ -221,17 +216,4 @@ static void test_wire__a_folded_line_is_refused(void **state)
 	assert_null(wire.fault);
 	vbd_wire_header(&wire, joined_name, 1, joined_value, 2);
 	assert_non_null(wire.fault);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wire__a_proper_head_passes),
-		cmocka_unit_test(test_wire__what_two_parsers_could_read_differently_is_refused),
-		cmocka_unit_test(test_wire__a_coding_before_chunked_is_not_implemented),
-		cmocka_unit_test(test_wire__a_nul_is_refused_wherever_it_hides),
-		cmocka_unit_test(test_wire__a_folded_line_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

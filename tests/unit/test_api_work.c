@@ -47,9 +47,8 @@ static void expect_bytes(struct rest *rest, const char *path, const char *bytes)
 
 /* --- transfers ------------------------------------------------------------------------------- */
 
-static void test_api_work__a_write_tells_what_it_was_cut_into(void **state)
+REST_TEST(test_api_work__a_write_tells_what_it_was_cut_into)
 {
-	struct rest *rest = *state;
 	const char *to = pair_with_buffers(rest);
 
 	rest_expect(rest_call(rest, 201, "POST", "/v1/transfers",
@@ -71,9 +70,8 @@ static void expect_metric(const struct rest *rest, const char *line)
 		fail_msg("no metric: %s", line);
 }
 
-static void test_api_work__metrics_count_what_was_done(void **state)
+REST_TEST(test_api_work__metrics_count_what_was_done)
 {
-	struct rest *rest = *state;
 	const char *to = pair_with_buffers(rest);
 
 	(void)rest_call(rest, 201, "POST", "/v1/transfers",
@@ -93,9 +91,8 @@ static void test_api_work__metrics_count_what_was_done(void **state)
 	expect_metric(rest, "verbsd_transferred_bytes_total{op=\"read\"} 0\n");
 }
 
-static void test_api_work__ranges_are_gathered_in_one_request(void **state)
+REST_TEST(test_api_work__ranges_are_gathered_in_one_request)
 {
-	struct rest *rest = *state;
 	const char *to = pair_with_buffers(rest);
 
 	rest_expect(rest_call(rest, 201, "POST", "/v1/transfers",
@@ -109,9 +106,8 @@ static void test_api_work__ranges_are_gathered_in_one_request(void **state)
 	expect_bytes(rest, "/v1/buffers/there/data?length_bytes=5", "abc01");
 }
 
-static void test_api_work__an_atomic_brings_the_old_value(void **state)
+REST_TEST(test_api_work__an_atomic_brings_the_old_value)
 {
-	struct rest *rest = *state;
 	const char *to;
 
 	(void)rest_pair(rest, "", "");
@@ -129,7 +125,7 @@ static void test_api_work__an_atomic_brings_the_old_value(void **state)
 		"{'state':'done','old_value':'0x0000000000000009'}");
 }
 
-static void test_api_work__what_an_operation_does_not_have_is_refused(void **state)
+REST_TEST(test_api_work__what_an_operation_does_not_have_is_refused)
 {
 	static const struct {
 		const char *body, *code, *pointer;
@@ -172,7 +168,6 @@ static void test_api_work__what_an_operation_does_not_have_is_refused(void **sta
 		{"{'op':'send','connection':'c','buffer':'here','offset_bytes':4097}",
 			"range_not_satisfiable", NULL},
 	};
-	struct rest *rest = *state;
 
 	(void)rest_pair(rest, "", "");
 	make_here(rest);
@@ -182,7 +177,7 @@ static void test_api_work__what_an_operation_does_not_have_is_refused(void **sta
 		rest_call(rest, 200, "GET", "/v1/transfers?state=open,ended", NULL), "{'total':0}");
 }
 
-static void test_api_work__a_member_of_another_operation_is_refused(void **state)
+REST_TEST(test_api_work__a_member_of_another_operation_is_refused)
 {
 	static const struct {
 		const char *body, *pointer;
@@ -192,7 +187,6 @@ static void test_api_work__a_member_of_another_operation_is_refused(void **state
 		{"'op':'fetch_add','add':'0x1','message_bytes':4", "/message_bytes"},
 		{"'op':'write','imm':1", "/imm"},
 	};
-	struct rest *rest = *state;
 	char body[512];
 	const char *to = pair_with_buffers(rest);
 
@@ -209,9 +203,8 @@ static void test_api_work__a_member_of_another_operation_is_refused(void **state
 
 /* --- batches --------------------------------------------------------------------------------- */
 
-static void test_api_work__a_batch_counts_its_transfers(void **state)
+REST_TEST(test_api_work__a_batch_counts_its_transfers)
 {
-	struct rest *rest = *state;
 	const char *to = pair_with_buffers(rest);
 
 	rest_expect(rest_call(rest, 201, "POST", "/v1/transfer_batches",
@@ -232,9 +225,8 @@ static void test_api_work__a_batch_counts_its_transfers(void **state)
 		"{'total':1}");
 }
 
-static void test_api_work__a_batch_names_its_first_failure(void **state)
+REST_TEST(test_api_work__a_batch_names_its_first_failure)
 {
-	struct rest *rest = *state;
 	const json_t *batch;
 
 	(void)rest_pair(rest, "", "");
@@ -263,9 +255,8 @@ static void expect_round_trips(const json_t *rtt)
 	assert_true(rest_number(rtt, "p50") <= rest_number(rtt, "p999"));
 }
 
-static void test_api_work__a_probe_tells_what_came_back(void **state)
+REST_TEST(test_api_work__a_probe_tells_what_came_back)
 {
-	struct rest *rest = *state;
 	const json_t *probe;
 
 	(void)rest_pair(rest, ",'service':'rping_client'", ",'service':'rping'");
@@ -288,10 +279,8 @@ static void test_api_work__a_probe_tells_what_came_back(void **state)
 	assert_true(rest_number(probe, "p99_ns") <= rest_number(probe, "p999_ns"));
 }
 
-static void test_api_work__the_kind_of_a_probe_decides_what_is_not_given(void **state)
+REST_TEST(test_api_work__the_kind_of_a_probe_decides_what_is_not_given)
 {
-	struct rest *rest = *state;
-
 	(void)rest_pair(rest, ",'service':'sink'", ",'service':'echo'");
 	rest_expect(rest_call(rest, 201, "POST", "/v1/probes", "{'connection':'c','count':1}"),
 		"{'kind':'ack','count':1,'interval_ms':1000,'size_bytes':0,'timeout_ms':null,"
@@ -317,9 +306,8 @@ static void test_api_work__the_kind_of_a_probe_decides_what_is_not_given(void **
 
 /* --- benchmarks ------------------------------------------------------------------------------ */
 
-static void test_api_work__a_benchmark_tells_its_figures(void **state)
+REST_TEST(test_api_work__a_benchmark_tells_its_figures)
 {
-	struct rest *rest = *state;
 	const json_t *bench;
 	char body[256];
 	const char *to;
@@ -350,9 +338,8 @@ static void test_api_work__a_benchmark_tells_its_figures(void **state)
 
 /* --- messages -------------------------------------------------------------------------------- */
 
-static void test_api_work__messages_are_read_and_deleted(void **state)
+REST_TEST(test_api_work__messages_are_read_and_deleted)
 {
-	struct rest *rest = *state;
 	uint64_t peer = rest_pair(rest, "", "");
 	char path[64], more[96];
 
@@ -377,34 +364,9 @@ static void test_api_work__messages_are_read_and_deleted(void **state)
 	rest_refuse(rest, "/v1/connections/x/messages", "{'data':'a'}", "not_found", NULL);
 }
 
-static void test_api_work__a_drain_may_give_transfers_as_little_as_1_ms(void **state)
+REST_TEST(test_api_work__a_drain_may_give_transfers_as_little_as_1_ms)
 {
-	struct rest *rest = *state;
-
 	rest_refuse(rest, "/v1/drain", "{'deadline_ms':0}", "out_of_range", "/deadline_ms");
 	rest_expect(rest_call(rest, 200, "POST", "/v1/drain", "{'deadline_ms':1}"),
 		"{'state':'drained'}");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_api_work__##name, rest_setup, rest_teardown)
-		TEST(a_write_tells_what_it_was_cut_into),
-		TEST(metrics_count_what_was_done),
-		TEST(ranges_are_gathered_in_one_request),
-		TEST(an_atomic_brings_the_old_value),
-		TEST(what_an_operation_does_not_have_is_refused),
-		TEST(a_member_of_another_operation_is_refused),
-		TEST(a_batch_counts_its_transfers),
-		TEST(a_batch_names_its_first_failure),
-		TEST(a_probe_tells_what_came_back),
-		TEST(the_kind_of_a_probe_decides_what_is_not_given),
-		TEST(a_benchmark_tells_its_figures),
-		TEST(messages_are_read_and_deleted),
-		TEST(a_drain_may_give_transfers_as_little_as_1_ms),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,11 +22,10 @@ static void writes(struct vbd_encoder *out, const char *expected)
 	free(text);
 }
 
-static void test_writer__objects_and_arrays_nest(void **state)
+TEST(test_writer__objects_and_arrays_nest)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
-	(void)state;
 	vbd_put_u64(&out, "a", 1);
 	vbd_begin_object(&out, "b");
 	vbd_begin_array(&out, "c");
@@ -43,13 +42,12 @@ static void test_writer__objects_and_arrays_nest(void **state)
 	writes(&out, "{\"a\":1,\"b\":{\"c\":[null,{},[],true],\"d\":false},\"e\":null}");
 }
 
-static void test_writer__the_members_of_two_documents_are_joined(void **state)
+TEST(test_writer__the_members_of_two_documents_are_joined)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_encoder more = vbd_encode_begin();
 	struct vbd_encoder none = vbd_encode_begin();
 
-	(void)state;
 	vbd_put_u64(&more, "b", 2);
 	vbd_begin_array(&more, "c");
 	vbd_end(&more);
@@ -66,25 +64,23 @@ static void test_writer__the_members_of_two_documents_are_joined(void **state)
 	writes(&out, "{\"a\":null}");
 }
 
-static void test_writer__a_document_can_end_with_a_newline(void **state)
+TEST(test_writer__a_document_can_end_with_a_newline)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	size_t len = 0;
 	char *line = vbd_encode_end_line(&out, &len);
 
-	(void)state;
 	assert_int_equal(len, 3);
 	assert_memory_equal(line, "{}\n", 3);
 	free(line);
 }
 
-static void test_writer__numbers_are_those_of_jansson(void **state)
+TEST(test_writer__numbers_are_those_of_jansson)
 {
 	static const int64_t numbers[] = {0, 1, -1, 9, 10, 99, 100, INT64_MAX, INT64_MIN};
 	struct vbd_encoder out = vbd_encode_begin();
 	json_t *list = json_array(), *json;
 
-	(void)state;
 	vbd_begin_array(&out, "list");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(numbers); i++) {
 		vbd_put_i64(&out, NULL, numbers[i]);
@@ -97,11 +93,10 @@ static void test_writer__numbers_are_those_of_jansson(void **state)
 	json_decref(list);
 }
 
-static void test_writer__hex_has_the_digits_asked_for(void **state)
+TEST(test_writer__hex_has_the_digits_asked_for)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
-	(void)state;
 	vbd_put_hex(&out, "a", 0, 1);
 	vbd_put_hex(&out, "b", 0x1a71, 8);
 	vbd_put_hex(&out, "c", UINT64_MAX, 1);
@@ -110,14 +105,13 @@ static void test_writer__hex_has_the_digits_asked_for(void **state)
 		     "\"d\":\"0x0000000000000001\"}");
 }
 
-static void test_writer__a_time_is_that_of_the_wall_clock(void **state)
+TEST(test_writer__a_time_is_that_of_the_wall_clock)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	uint64_t now_ns = vbd_clock_mono_ns();
 	char text[VBD_TIME_TEXT_BYTES];
 	json_t *json;
 
-	(void)state;
 	vbd_put_time(&out, "never", 0);
 	vbd_put_time(&out, "now", now_ns);
 	json = document_end(&out);
@@ -143,11 +137,10 @@ static void same_as_jansson(const char *text, size_t len)
 	json_decref(json);
 }
 
-static void test_writer__every_byte_is_escaped_as_by_jansson(void **state)
+TEST(test_writer__every_byte_is_escaped_as_by_jansson)
 {
 	char text[] = "<?>";
 
-	(void)state;
 	for (unsigned int c = 0; c < 0x80; c++) {
 		text[1] = (char)c;
 		same_as_jansson(text, 3);
@@ -156,12 +149,11 @@ static void test_writer__every_byte_is_escaped_as_by_jansson(void **state)
 	same_as_jansson("\\\"\\", 3);
 }
 
-static void test_writer__an_escape_is_found_at_every_place(void **state)
+TEST(test_writer__an_escape_is_found_at_every_place)
 {
 	static const char specials[] = {'"', '\\', '\n', 0x1f};
 	char text[32];
 
-	(void)state;
 	for (size_t len = 1; len < 26; len++) {
 		for (size_t at = 0; at < len * sizeof(specials); at++) {
 			memset(text, 'x', sizeof(text));
@@ -172,33 +164,30 @@ static void test_writer__an_escape_is_found_at_every_place(void **state)
 	}
 }
 
-static void test_writer__characters_of_every_length_stay(void **state)
+TEST(test_writer__characters_of_every_length_stay)
 {
 	static const char *const texts[] = {"\xc2\x80", "caf\xc3\xa9", "\xe2\x82\xac",
 		"\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf", "\x7f", "\xe2\x80\xa8 \"\xc3\xa9\"\n"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(texts); i++)
 		same_as_jansson(texts[i], strlen(texts[i]));
 }
 
-static void test_writer__any_text_can_go_into_json(void **state)
+TEST(test_writer__any_text_can_go_into_json)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
-	(void)state;
 	vbd_put_text(&out, "cut", "caf\xc3\xa9 \xc3");
 	vbd_put_text(&out, "quoted", "\"\xff\"\n");
 	vbd_put_text(&out, "null", NULL);
 	writes(&out, "{\"cut\":\"caf\xc3\xa9 ?\",\"quoted\":\"\\\"?\\\"?\",\"null\":null}");
 }
 
-static void test_writer__a_long_document_grows(void **state)
+TEST(test_writer__a_long_document_grows)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	json_t *json;
 
-	(void)state;
 	vbd_begin_array(&out, "list");
 	for (uint64_t i = 0; i < 100000; i++)
 		vbd_put_u64(&out, NULL, i);
@@ -225,12 +214,11 @@ static void write_some(struct vbd_encoder *out)
 	}
 }
 
-static void test_writer__without_memory_there_is_no_document(void **state)
+TEST(test_writer__without_memory_there_is_no_document)
 {
 	unsigned int failures = 0;
 	bool failed = true;
 
-	(void)state;
 	for (unsigned int n = 1; failed; n++) {
 		struct vbd_encoder out;
 		size_t len = 0;
@@ -249,11 +237,10 @@ static void test_writer__without_memory_there_is_no_document(void **state)
 	assert_true(failures > 5);
 }
 
-static void test_writer__a_dropped_document_leaves_nothing(void **state)
+TEST(test_writer__a_dropped_document_leaves_nothing)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
-	(void)state;
 	vbd_begin_array(&out, "list");
 	vbd_encode_drop(&out);
 	vbd_encode_drop(&out);
@@ -291,21 +278,19 @@ static void passes(struct vbd_sieve *sieve, const char *expected)
 	writes(&out, expected);
 }
 
-static void test_sieve__an_empty_one_holds_nothing_back(void **state)
+TEST(test_sieve__an_empty_one_holds_nothing_back)
 {
 	struct vbd_sieve sieve;
 
-	(void)state;
 	vbd_sieve_begin(&sieve);
 	passes(&sieve, "{\"id\":1,\"qp\":{\"depth\":2,\"psn\":3},\"ports\":[{\"num\":0,\"state\":"
 		       "{\"psn\":4}},{\"num\":1,\"state\":{\"psn\":4}}],\"peer\":null}");
 }
 
-static void test_sieve__kept_are_a_member_and_all_in_it(void **state)
+TEST(test_sieve__kept_are_a_member_and_all_in_it)
 {
 	struct vbd_sieve sieve;
 
-	(void)state;
 	vbd_sieve_begin(&sieve);
 	vbd_sieve_keep(&sieve, "qp");
 	vbd_sieve_keep(&sieve, "ports");
@@ -318,11 +303,10 @@ static void test_sieve__kept_are_a_member_and_all_in_it(void **state)
 	passes(&sieve, "{\"id\":1,\"peer\":null}");
 }
 
-static void test_sieve__a_name_that_only_begins_so_is_another(void **state)
+TEST(test_sieve__a_name_that_only_begins_so_is_another)
 {
 	struct vbd_sieve sieve;
 
-	(void)state;
 	vbd_sieve_begin(&sieve);
 	vbd_sieve_keep(&sieve, "i");
 	vbd_sieve_keep(&sieve, "idx");
@@ -333,11 +317,10 @@ static void test_sieve__a_name_that_only_begins_so_is_another(void **state)
 	passes(&sieve, "{\"qp\":{\"depth\":2}}");
 }
 
-static void test_sieve__hidden_wins_over_kept(void **state)
+TEST(test_sieve__hidden_wins_over_kept)
 {
 	struct vbd_sieve sieve;
 
-	(void)state;
 	vbd_sieve_begin(&sieve);
 	vbd_sieve_keep(&sieve, "qp");
 	vbd_sieve_keep(&sieve, "ports");
@@ -348,23 +331,21 @@ static void test_sieve__hidden_wins_over_kept(void **state)
 		       "\"state\":{}}]}");
 }
 
-static void test_sieve__any_name_is_a_star(void **state)
+TEST(test_sieve__any_name_is_a_star)
 {
 	struct vbd_sieve sieve;
 
-	(void)state;
 	vbd_sieve_begin(&sieve);
 	vbd_sieve_hide(&sieve, "*.psn");
 	vbd_sieve_hide(&sieve, "ports.*");
 	passes(&sieve, "{\"id\":1,\"qp\":{\"depth\":2},\"ports\":[{},{}],\"peer\":null}");
 }
 
-static void test_sieve__holds_for_one_object_of_a_document(void **state)
+TEST(test_sieve__holds_for_one_object_of_a_document)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_sieve sieve;
 
-	(void)state;
 	vbd_sieve_begin(&sieve);
 	vbd_sieve_keep(&sieve, "peer");
 	vbd_put_u64(&out, "id", 1);
@@ -398,39 +379,10 @@ static void fits(const struct vbd_member *members)
 	assert_in_range(hidden, 0, VBD_SIEVE_NAMES_MAX);
 }
 
-static void test_sieve__has_room_for_the_members_of_the_contract(void **state)
+TEST(test_sieve__has_room_for_the_members_of_the_contract)
 {
-	(void)state;
 	fits(vbd_device_members);
 #define FITS(sym, singular, plural, open, kept) fits(vbd_##singular##_members);
 	VBD_KIND_MAP(FITS)
 #undef FITS
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_writer__objects_and_arrays_nest),
-		cmocka_unit_test(test_writer__the_members_of_two_documents_are_joined),
-		cmocka_unit_test(test_writer__a_document_can_end_with_a_newline),
-		cmocka_unit_test(test_writer__numbers_are_those_of_jansson),
-		cmocka_unit_test(test_writer__hex_has_the_digits_asked_for),
-		cmocka_unit_test(test_writer__a_time_is_that_of_the_wall_clock),
-		cmocka_unit_test(test_writer__every_byte_is_escaped_as_by_jansson),
-		cmocka_unit_test(test_writer__an_escape_is_found_at_every_place),
-		cmocka_unit_test(test_writer__characters_of_every_length_stay),
-		cmocka_unit_test(test_writer__any_text_can_go_into_json),
-		cmocka_unit_test(test_writer__a_long_document_grows),
-		cmocka_unit_test(test_writer__without_memory_there_is_no_document),
-		cmocka_unit_test(test_writer__a_dropped_document_leaves_nothing),
-		cmocka_unit_test(test_sieve__an_empty_one_holds_nothing_back),
-		cmocka_unit_test(test_sieve__kept_are_a_member_and_all_in_it),
-		cmocka_unit_test(test_sieve__a_name_that_only_begins_so_is_another),
-		cmocka_unit_test(test_sieve__hidden_wins_over_kept),
-		cmocka_unit_test(test_sieve__any_name_is_a_star),
-		cmocka_unit_test(test_sieve__holds_for_one_object_of_a_document),
-		cmocka_unit_test(test_sieve__has_room_for_the_members_of_the_contract),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

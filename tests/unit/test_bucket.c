@@ -17,12 +17,11 @@ static bool take(uint64_t *full_ns, uint64_t now_ns)
 	return full != 0;
 }
 
-static void test_bucket__gives_a_burst_and_then_one_for_each_time(void **state)
+TEST(test_bucket__gives_a_burst_and_then_one_for_each_time)
 {
 	uint64_t now_ns = 5000 * MS;
 	uint64_t full_ns = 0;
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_true(take(&full_ns, now_ns));
 	assert_false(take(&full_ns, now_ns));
@@ -41,12 +40,11 @@ static void test_bucket__gives_a_burst_and_then_one_for_each_time(void **state)
 	assert_false(take(&full_ns, now_ns));
 }
 
-static void test_bucket__tells_how_many_are_missing(void **state)
+TEST(test_bucket__tells_how_many_are_missing)
 {
 	const uint64_t now_ns = 5000 * MS;
 	uint64_t full_ns = 0;
 
-	(void)state;
 	assert_int_equal(vbd_bucket_taken(full_ns, 10, now_ns), 0);
 	for (unsigned int i = 1; i <= 3; i++) {
 		assert_true(take(&full_ns, now_ns));
@@ -57,14 +55,4 @@ static void test_bucket__tells_how_many_are_missing(void **state)
 	assert_int_equal(vbd_bucket_taken(full_ns, 10, now_ns + 300 * MS - 1), 1);
 	assert_int_equal(vbd_bucket_taken(full_ns, 10, now_ns + 300 * MS), 0);
 	assert_int_equal(vbd_bucket_taken(full_ns, 10, now_ns + 900 * MS), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bucket__gives_a_burst_and_then_one_for_each_time),
-		cmocka_unit_test(test_bucket__tells_how_many_are_missing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,8 @@ static int teardown(void **state)
 	return svc_teardown(&svc);
 }
 
+#define CALLER_QUOTAS_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 /* From now on this caller makes the objects. */
 static void act_as(struct fixture *f, struct vbd_caller *caller)
 {
@@ -124,9 +126,8 @@ static enum vbd_status connect_to(
 	return vbd_connection_create(f->svc->daemon, &spec, ret_connection, &f->err);
 }
 
-static void test_quotas__connections_count_until_they_end(void **state)
+CALLER_QUOTAS_TEST(test_quotas__connections_count_until_they_end)
 {
-	struct fixture *f = *state;
 	struct vbd_listener *listener = svc_listen(f->svc, NULL);
 	struct vbd_connection *first, *other;
 
@@ -147,9 +148,8 @@ static void test_quotas__connections_count_until_they_end(void **state)
 	act_as(f, NULL);
 }
 
-static void test_quotas__a_connection_that_fails_at_once_does_not_count(void **state)
+CALLER_QUOTAS_TEST(test_quotas__a_connection_that_fails_at_once_does_not_count)
 {
-	struct fixture *f = *state;
 	struct vbd_connection *connection;
 
 	act_as(f, f->alice);
@@ -177,9 +177,8 @@ static void refused_by_quota(struct fixture *f, const struct vbd_listener *liste
 	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_SECURITY_CONNECT_REFUSED), count);
 }
 
-static void test_quotas__accepted_connections_are_the_listeners_owners(void **state)
+CALLER_QUOTAS_TEST(test_quotas__accepted_connections_are_the_listeners_owners)
 {
-	struct fixture *f = *state;
 	struct vbd_connection *first, *other;
 	struct vbd_listener *listener;
 
@@ -207,9 +206,8 @@ static void test_quotas__accepted_connections_are_the_listeners_owners(void **st
 }
 
 /* A caller keeps what it had when a reload gave it a smaller quota. */
-static void test_quotas__a_smaller_quota_holds_for_what_comes_later(void **state)
+CALLER_QUOTAS_TEST(test_quotas__a_smaller_quota_holds_for_what_comes_later)
 {
-	struct fixture *f = *state;
 	struct vbd_connection *connections[3];
 
 	act_as(f, f->alice);
@@ -232,9 +230,8 @@ static enum vbd_status make_buffer(
 	return vbd_buffer_create(f->svc->daemon, &spec, ret_buffer, &f->err);
 }
 
-static void test_quotas__buffers_count_until_they_are_deleted(void **state)
+CALLER_QUOTAS_TEST(test_quotas__buffers_count_until_they_are_deleted)
 {
-	struct fixture *f = *state;
 	struct vbd_buffer *first, *other;
 
 	f->alice->quotas.buffers = 1;
@@ -254,9 +251,8 @@ static void test_quotas__buffers_count_until_they_are_deleted(void **state)
 	SVC_UNTIL(f->svc, other->state == VBD_BUFFER_READY);
 }
 
-static void test_quotas__a_failed_registration_pins_nothing(void **state)
+CALLER_QUOTAS_TEST(test_quotas__a_failed_registration_pins_nothing)
 {
-	struct fixture *f = *state;
 	struct vbd_buffer *buffer;
 
 	act_as(f, f->alice);
@@ -307,9 +303,8 @@ static struct vbd_shared *make_srq(struct fixture *f)
 	return srq;
 }
 
-static void test_quotas__what_could_not_be_made_does_not_count(void **state)
+CALLER_QUOTAS_TEST(test_quotas__what_could_not_be_made_does_not_count)
 {
-	struct fixture *f = *state;
 	struct vbd_buffer_spec spec = {.name = "taken", .size_bytes = 4096};
 	struct vbd_buffer *buffer, *other;
 
@@ -326,9 +321,8 @@ static void test_quotas__what_could_not_be_made_does_not_count(void **state)
 	SVC_UNTIL(f->svc, buffer->state == VBD_BUFFER_READY);
 }
 
-static void test_quotas__buffers_and_receives_share_the_pinned_bytes(void **state)
+CALLER_QUOTAS_TEST(test_quotas__buffers_and_receives_share_the_pinned_bytes)
 {
-	struct fixture *f = *state;
 	struct vbd_connection *connection;
 	struct vbd_buffer *buffer, *other;
 	struct vbd_shared *srq;
@@ -368,9 +362,8 @@ static void test_quotas__buffers_and_receives_share_the_pinned_bytes(void **stat
 
 /* --- transfers ------------------------------------------------------------------------------- */
 
-static void test_quotas__transfers_count_until_they_end(void **state)
+CALLER_QUOTAS_TEST(test_quotas__transfers_count_until_they_end)
 {
-	struct fixture *f = *state;
 	struct svc_pair pair = svc_pair(f->svc, svc_listen(f->svc, NULL));
 	struct vbd_transfer_record *first, *other;
 	struct vbd_daemon *daemon = f->svc->daemon;
@@ -398,9 +391,8 @@ static void test_quotas__transfers_count_until_they_end(void **state)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-static void test_quotas__requests_are_rationed_by_the_second(void **state)
+CALLER_QUOTAS_TEST(test_quotas__requests_are_rationed_by_the_second)
 {
-	struct fixture *f = *state;
 	uint64_t now_ns = 1000 * VBD_NS_PER_S;
 
 	f->alice->quotas.requests_per_s = 2;
@@ -421,9 +413,8 @@ static void test_quotas__requests_are_rationed_by_the_second(void **state)
 
 /* --- what is told ---------------------------------------------------------------------------- */
 
-static void test_quotas__gauges_show_usage_and_quota(void **state)
+CALLER_QUOTAS_TEST(test_quotas__gauges_show_usage_and_quota)
 {
-	struct fixture *f = *state;
 	struct vbd_connection *connection;
 
 	f->alice->quotas.connections = 7;
@@ -437,25 +428,4 @@ static void test_quotas__gauges_show_usage_and_quota(void **state)
 	metrics_have(f, f->alice, "quota=\"buffers\"", false);
 	metrics_have(f, f->bob, "alice", false);
 	metrics_have(f, NULL, "bob", false);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_quotas__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(connections_count_until_they_end),
-		TEST(a_connection_that_fails_at_once_does_not_count),
-		TEST(accepted_connections_are_the_listeners_owners),
-		TEST(a_smaller_quota_holds_for_what_comes_later),
-		TEST(buffers_count_until_they_are_deleted),
-		TEST(a_failed_registration_pins_nothing),
-		TEST(what_could_not_be_made_does_not_count),
-		TEST(buffers_and_receives_share_the_pinned_bytes),
-		TEST(transfers_count_until_they_end),
-		TEST(requests_are_rationed_by_the_second),
-		TEST(gauges_show_usage_and_quota),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,8 @@ static int tear_down(void **state)
 	return empty ? 0 : -1;
 }
 
+#define CALLERS_TEST(name) TEST_WITH(name, struct fixture *f, set_up, tear_down)
+
 static enum vbd_status load(struct fixture *f, const char *text)
 {
 	FILE *file = fopen(f->path, "we");
@@ -118,9 +120,8 @@ static const char *who(
 static const struct vbd_auth_peer remote = {.local_addr = "192.0.2.1"};
 static const struct vbd_auth_peer local = {.loopback = true, .local_addr = "127.0.0.1"};
 
-static void test_callers__a_file_has_names_roles_and_quotas(void **state)
+CALLERS_TEST(test_callers__a_file_has_names_roles_and_quotas)
 {
-	struct fixture *f = *state;
 	const struct vbd_caller_entry *entry;
 
 	assert_int_equal(
@@ -140,12 +141,11 @@ static void test_callers__a_file_has_names_roles_and_quotas(void **state)
 	assert_string_equal(f->list.credentials[2].cert_name, "CN:eve");
 }
 
-static void test_callers__a_list_takes_so_many(void **state)
+CALLERS_TEST(test_callers__a_list_takes_so_many)
 {
 	struct vbd_caller_list list = {0};
 	char name[32];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_CALLERS_MAX; i++) {
 		(void)snprintf(name, sizeof(name), "caller-%zu", i);
 		assert_non_null(vbd_caller_list_add(&list, name, VBD_ROLE_READ));
@@ -156,18 +156,15 @@ static void test_callers__a_list_takes_so_many(void **state)
 	vbd_caller_list_fini(&list);
 }
 
-static void test_callers__an_empty_file_has_none(void **state)
+CALLERS_TEST(test_callers__an_empty_file_has_none)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(load(f, "# nobody yet\n"), VBD_OK);
 	assert_int_equal(f->list.n_entries, 2);
 }
 
-static void test_callers__a_token_of_the_beginning_of_time_has_expired(void **state)
+CALLERS_TEST(test_callers__a_token_of_the_beginning_of_time_has_expired)
 {
 	static const char *const times[] = {"1970-01-01T00:00:00Z", "1970-01-01T00:00:00+01:00"};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(times); i++) {
 		char more[64];
@@ -181,7 +178,7 @@ static void test_callers__a_token_of_the_beginning_of_time_has_expired(void **st
 	}
 }
 
-static void test_callers__a_bad_value_is_told_with_its_line(void **state)
+CALLERS_TEST(test_callers__a_bad_value_is_told_with_its_line)
 {
 	static const struct {
 		const char *text;
@@ -227,7 +224,6 @@ static void test_callers__a_bad_value_is_told_with_its_line(void **state)
 		{"- name: a\n  role: !x read\n", 2, "tags"},
 		{"- &a\n  name: a\n  role: read\n- <<: *a\n  name: b\n", 4, "no '<<'"},
 	};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		char place[160];
@@ -241,19 +237,15 @@ static void test_callers__a_bad_value_is_told_with_its_line(void **state)
 	}
 }
 
-static void test_callers__a_file_that_others_can_read_is_refused(void **state)
+CALLERS_TEST(test_callers__a_file_that_others_can_read_is_refused)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(chmod(f->path, 0644), 0);
 	assert_int_equal(load(f, "- name: a\n  role: read\n"), VBD_E_PERMISSION_DENIED);
 	assert_string_equal(f->err.pointer, "callers_file");
 }
 
-static void test_callers__a_token_is_its_caller(void **state)
+CALLERS_TEST(test_callers__a_token_is_its_caller)
 {
-	struct fixture *f = *state;
-
 	use_token(f, TOKEN, "- name: other\n  role: control\n  uids: [4711]\n");
 	assert_string_equal(who(f, &remote, TOKEN, 1), "operate backup");
 	assert_null(who(f, &remote, TOKEN "0", 1));
@@ -263,9 +255,8 @@ static void test_callers__a_token_is_its_caller(void **state)
 }
 
 /* The digest stands in the file, which more people may see than the token. */
-static void test_callers__the_hash_of_a_token_is_no_token(void **state)
+CALLERS_TEST(test_callers__the_hash_of_a_token_is_no_token)
 {
-	struct fixture *f = *state;
 	char digest[2 * VBD_SHA256_BYTES + 1];
 
 	digest_of(TOKEN, digest);
@@ -274,10 +265,8 @@ static void test_callers__the_hash_of_a_token_is_no_token(void **state)
 	assert_int_equal(f->err.status, VBD_E_UNAUTHORIZED);
 }
 
-static void test_callers__a_token_ends_at_its_time(void **state)
+CALLERS_TEST(test_callers__a_token_ends_at_its_time)
 {
-	struct fixture *f = *state;
-
 	/* 2001-09-09T01:46:40Z */
 	use_token(f, TOKEN, "  expires: 2001-09-09T03:46:40+02:00\n");
 	assert_string_equal(who(f, &remote, TOKEN, 999999999), "operate backup");
@@ -285,13 +274,12 @@ static void test_callers__a_token_ends_at_its_time(void **state)
 	assert_int_equal(f->err.status, VBD_E_UNAUTHORIZED);
 }
 
-static void test_callers__a_name_in_a_certificate_is_its_caller(void **state)
+CALLERS_TEST(test_callers__a_name_in_a_certificate_is_its_caller)
 {
 	static const char *const names[] = {"CN:nobody", "DNS:backup.example.com"};
 	const struct vbd_auth_peer known = {.cert_names = names, .n_cert_names = 2};
 	const struct vbd_auth_peer unknown = {
 		.loopback = true, .cert_names = names, .n_cert_names = 1};
-	struct fixture *f = *state;
 
 	use(f, "- name: backup\n  role: operate\n  certificates: ['DNS:backup.example.com']\n");
 	assert_string_equal(who(f, &known, NULL, 1), "operate backup");
@@ -299,12 +287,11 @@ static void test_callers__a_name_in_a_certificate_is_its_caller(void **state)
 	assert_null(who(f, &local, NULL, 1));
 }
 
-static void test_callers__a_certificate_ends_at_its_time(void **state)
+CALLERS_TEST(test_callers__a_certificate_ends_at_its_time)
 {
 	static const char *const names[] = {"CN:backup"};
 	const struct vbd_auth_peer peer = {
 		.cert_names = names, .n_cert_names = 1, .cert_expires_wall_s = 1000000000};
-	struct fixture *f = *state;
 
 	use(f, "- name: backup\n  role: operate\n  certificates: ['CN:backup']\n");
 	assert_string_equal(who(f, &peer, NULL, 999999999), "operate backup");
@@ -312,12 +299,11 @@ static void test_callers__a_certificate_ends_at_its_time(void **state)
 	assert_int_equal(f->err.status, VBD_E_UNAUTHORIZED);
 }
 
-static void test_callers__a_local_user_is_found_by_uid_before_group(void **state)
+CALLERS_TEST(test_callers__a_local_user_is_found_by_uid_before_group)
 {
 	static const gid_t gids[] = {100, 0};
 	struct vbd_auth_peer peer = {
 		.unix_socket = true, .uid = 4711, .gids = gids, .n_gids = VBD_ARRAY_LEN(gids)};
-	struct fixture *f = *state;
 
 	use(f, "- name: admins\n  role: control\n  groups: [root]\n"
 	       "- name: eve\n  role: read\n  uids: [4711]\n");
@@ -328,11 +314,10 @@ static void test_callers__a_local_user_is_found_by_uid_before_group(void **state
 	assert_string_equal(who(f, &peer, NULL, 1), "read read");
 }
 
-static void test_callers__members_of_operate_group_are_callers_each(void **state)
+CALLERS_TEST(test_callers__members_of_operate_group_are_callers_each)
 {
 	static const gid_t gids[] = {0};
 	struct vbd_auth_peer peer = {.unix_socket = true, .uid = 4711, .gids = gids, .n_gids = 1};
-	struct fixture *f = *state;
 
 	(void)snprintf(f->config.operate_group, sizeof(f->config.operate_group), "root");
 	use(f, "");
@@ -343,11 +328,10 @@ static void test_callers__members_of_operate_group_are_callers_each(void **state
 	assert_string_equal(who(f, &peer, NULL, 1), "read read");
 }
 
-static void test_callers__members_of_control_group_are_in_control(void **state)
+CALLERS_TEST(test_callers__members_of_control_group_are_in_control)
 {
 	static const gid_t gids[] = {100, 0};
 	struct vbd_auth_peer peer = {.unix_socket = true, .uid = 4711, .gids = gids, .n_gids = 2};
-	struct fixture *f = *state;
 
 	(void)snprintf(f->config.control_group, sizeof(f->config.control_group), "root");
 	(void)snprintf(f->config.operate_group, sizeof(f->config.operate_group), "root");
@@ -357,11 +341,10 @@ static void test_callers__members_of_control_group_are_in_control(void **state)
 	assert_string_equal(who(f, &peer, NULL, 1), "read read");
 }
 
-static void test_callers__with_a_read_group_other_users_have_no_role(void **state)
+CALLERS_TEST(test_callers__with_a_read_group_other_users_have_no_role)
 {
 	static const gid_t gids[] = {0};
 	struct vbd_auth_peer peer = {.unix_socket = true, .uid = 4711, .gids = gids, .n_gids = 1};
-	struct fixture *f = *state;
 
 	(void)snprintf(f->config.read_group, sizeof(f->config.read_group), "root");
 	use(f, "");
@@ -372,19 +355,16 @@ static void test_callers__with_a_read_group_other_users_have_no_role(void **stat
 	assert_string_equal(who(f, &peer, NULL, 1), "control control");
 }
 
-static void test_callers__a_group_that_is_not_there_is_told_with_its_key(void **state)
+CALLERS_TEST(test_callers__a_group_that_is_not_there_is_told_with_its_key)
 {
-	struct fixture *f = *state;
-
 	(void)snprintf(f->config.control_group, sizeof(f->config.control_group), "no-such-group");
 	assert_int_equal(load(f, ""), VBD_E_BAD_VALUE);
 	assert_string_equal(f->err.pointer, "control_group");
 	assert_non_null(strstr(f->err.text, "no-such-group"));
 }
 
-static void test_callers__who_leaves_the_file_has_no_role(void **state)
+CALLERS_TEST(test_callers__who_leaves_the_file_has_no_role)
 {
-	struct fixture *f = *state;
 	struct vbd_credentials *before;
 	struct vbd_caller *backup;
 
@@ -429,12 +409,11 @@ static const char *changes_by(struct fixture *f, const char *text)
 	return changes;
 }
 
-static void test_callers__a_reload_tells_what_it_changes(void **state)
+CALLERS_TEST(test_callers__a_reload_tells_what_it_changes)
 {
 	static const char a[] = "- {name: a, role: read, uids: [71]}\n";
 	static const char b[] = "- {name: b, role: read, uids: [72, 73]}\n";
 	char both[160], turned[160];
-	struct fixture *f = *state;
 
 	(void)snprintf(both, sizeof(both), "%s%s", a, b);
 	(void)snprintf(turned, sizeof(turned), "%s%s", b, a);
@@ -450,9 +429,8 @@ static void test_callers__a_reload_tells_what_it_changes(void **state)
 	assert_string_equal(changes_by(f, a), "+");
 }
 
-static void test_callers__a_name_that_is_too_long_is_no_caller(void **state)
+CALLERS_TEST(test_callers__a_name_that_is_too_long_is_no_caller)
 {
-	struct fixture *f = *state;
 	char name[VBD_NAME_BYTES + 1];
 
 	memset(name, 'x', VBD_NAME_BYTES);
@@ -462,12 +440,11 @@ static void test_callers__a_name_that_is_too_long_is_no_caller(void **state)
 	vbd_caller_unref(vbd_callers_get(&f->callers, name));
 }
 
-static void test_callers__an_operator_sees_what_is_its_own(void **state)
+CALLERS_TEST(test_callers__an_operator_sees_what_is_its_own)
 {
 	struct vbd_caller a = {.role = VBD_ROLE_OPERATE}, b = {.role = VBD_ROLE_OPERATE};
 	struct vbd_caller reader = {.role = VBD_ROLE_READ}, control = {.role = VBD_ROLE_CONTROL};
 
-	(void)state;
 	assert_true(vbd_caller_sees(&a, &a));
 	assert_false(vbd_caller_sees(&a, &b));
 	assert_false(vbd_caller_sees(&a, &control));
@@ -477,34 +454,4 @@ static void test_callers__an_operator_sees_what_is_its_own(void **state)
 	assert_true(vbd_caller_sees(NULL, &a));
 	a.role = VBD_ROLE_NONE; /* its requests are still open when a reload revokes it */
 	assert_false(vbd_caller_sees(&a, &b));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_callers__##name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_file_has_names_roles_and_quotas),
-		TEST(a_list_takes_so_many),
-		TEST(an_empty_file_has_none),
-		TEST(a_token_of_the_beginning_of_time_has_expired),
-		TEST(a_bad_value_is_told_with_its_line),
-		TEST(a_file_that_others_can_read_is_refused),
-		TEST(a_token_is_its_caller),
-		TEST(the_hash_of_a_token_is_no_token),
-		TEST(a_token_ends_at_its_time),
-		TEST(a_name_in_a_certificate_is_its_caller),
-		TEST(a_certificate_ends_at_its_time),
-		TEST(a_local_user_is_found_by_uid_before_group),
-		TEST(members_of_operate_group_are_callers_each),
-		TEST(members_of_control_group_are_in_control),
-		TEST(with_a_read_group_other_users_have_no_role),
-		TEST(a_group_that_is_not_there_is_told_with_its_key),
-		TEST(who_leaves_the_file_has_no_role),
-		TEST(a_reload_tells_what_it_changes),
-		TEST(a_name_that_is_too_long_is_no_caller),
-		TEST(an_operator_sees_what_is_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define CALLS_TEST(name) TEST_WITH(name, void *no_fixture, setup, teardown)
+
 static void wait_for(sem_t *sem)
 {
 	while (sem_wait(sem) != 0)
@@ -95,11 +97,10 @@ static void assert_load(enum vbd_lane lane, unsigned int queued, unsigned int ru
 	assert_int_equal(got_running, running);
 }
 
-static void test_calls__more_than_threads_wait_and_can_be_called_off(void **state)
+CALLS_TEST(test_calls__more_than_threads_wait_and_can_be_called_off)
 {
 	struct waiting calls[CALLS];
 
-	(void)state;
 	for (unsigned int i = 0; i < CALLS; i++) {
 		calls[i].call = (struct vbd_call){.work = work, .done = done};
 		vbd_call_start(rig.calls, &calls[i].call, VBD_LANE_MEMORY);
@@ -143,11 +144,10 @@ static void start_three(struct waiting calls[3])
 	wait_for(&rig.begun);
 }
 
-static void test_calls__one_that_was_called_off_can_be_started_again(void **state)
+CALLS_TEST(test_calls__one_that_was_called_off_can_be_started_again)
 {
 	struct waiting calls[3];
 
-	(void)state;
 	start_three(calls);
 	vbd_call_interrupt(rig.calls, &calls[2].call);
 	take_one();
@@ -204,11 +204,10 @@ static bool sleeps(pid_t tid)
 	return end && strncmp(end, ") S", 3) == 0;
 }
 
-static void test_calls__the_control_thread_waits_for_the_lock(void **state)
+CALLS_TEST(test_calls__the_control_thread_waits_for_the_lock)
 {
 	struct waiting calls[3];
 
-	(void)state;
 	start_three(calls);
 	for (int does = LOADS; does <= STARTS; does++) {
 		struct control control = {.does = does, .call = &calls[2].call};
@@ -243,12 +242,11 @@ static void sleep_long(struct vbd_call *call)
 }
 
 /* The signal may come before the call sleeps: then the next one ends it. */
-static void test_calls__a_system_call_is_interrupted(void **state)
+CALLS_TEST(test_calls__a_system_call_is_interrupted)
 {
 	struct waiting waiting = {.call = {.work = sleep_long, .done = done}};
 	struct pollfd fd = {.fd = vbd_mailbox_fd(&rig.control), .events = POLLIN};
 
-	(void)state;
 	vbd_mailbox_rearm(&rig.control);
 	vbd_call_start(rig.calls, &waiting.call, VBD_LANE_PEER);
 	wait_for(&rig.begun);
@@ -285,11 +283,10 @@ static bool has_thread(const char *name)
 	return found;
 }
 
-static void test_calls__threads_have_the_name_of_their_lane(void **state)
+CALLS_TEST(test_calls__threads_have_the_name_of_their_lane)
 {
 	static const char *const names[] = {"verbsd-memory", "verbsd-peer", "verbsd-end"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(names); i++) {
 		UNIT_UNTIL (has_thread(names[i]))
 			(void)sched_yield();
@@ -297,11 +294,10 @@ static void test_calls__threads_have_the_name_of_their_lane(void **state)
 }
 
 /* STUCK_NS is 100 ms, and the clock of the check is the caller's. */
-static void test_calls__a_lane_that_is_stuck_gets_threads_for_all_that_waits(void **state)
+CALLS_TEST(test_calls__a_lane_that_is_stuck_gets_threads_for_all_that_waits)
 {
 	struct waiting calls[12];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
 		calls[i].call = (struct vbd_call){.work = work, .done = done};
 		vbd_call_start(rig.calls, &calls[i].call, VBD_LANE_END);
@@ -323,28 +319,10 @@ static void test_calls__a_lane_that_is_stuck_gets_threads_for_all_that_waits(voi
 		take_one();
 }
 
-static void test_calls__lanes_have_names(void **state)
+CALLS_TEST(test_calls__lanes_have_names)
 {
-	(void)state;
 	assert_string_equal(vbd_lane_name(VBD_LANE_MEMORY), "memory");
 	assert_string_equal(vbd_lane_name(VBD_LANE_PEER), "peer");
 	assert_string_equal(vbd_lane_name(VBD_LANE_END), "end");
 	vbd_calls_destroy(NULL);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_calls__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(more_than_threads_wait_and_can_be_called_off),
-		TEST(one_that_was_called_off_can_be_started_again),
-		TEST(the_control_thread_waits_for_the_lock),
-		TEST(a_system_call_is_interrupted),
-		TEST(threads_have_the_name_of_their_lane),
-		TEST(a_lane_that_is_stuck_gets_threads_for_all_that_waits),
-		TEST(lanes_have_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

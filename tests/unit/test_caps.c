@@ -27,28 +27,26 @@ static struct vbd_device *opened_again(struct rig *rig)
 	return device_of(rig);
 }
 
-static void test_caps__the_contract_names_them(void **state)
+TEST(test_caps__the_contract_names_them)
 {
 	struct openapi_enum names;
 
-	(void)state;
 	openapi_read_enum("Capability", &names);
 	assert_int_equal(names.count, VBD_CAP_COUNT);
 	for (unsigned int cap = 0; cap < VBD_CAP_COUNT; cap++)
 		assert_true(openapi_enum_has(&names, vbd_cap_name((enum vbd_cap)cap)));
 }
 
-static void test_caps__a_device_that_says_so_can_do_all(void **state)
+RIG_TEST(test_caps__a_device_that_says_so_can_do_all)
 {
-	struct vbd_device *device = device_of(*state);
+	struct vbd_device *device = device_of(rig);
 
 	for (unsigned int cap = 0; cap < VBD_CAP_COUNT; cap++)
 		assert_int_equal(vbd_device_require(device, (enum vbd_cap)cap, NULL), VBD_OK);
 }
 
-static void test_caps__what_is_missing_is_refused_by_name(void **state)
+RIG_TEST(test_caps__what_is_missing_is_refused_by_name)
 {
-	struct rig *rig = *state;
 	struct vbd_error err = {0};
 	struct vbd_device *device;
 
@@ -73,12 +71,11 @@ static void test_caps__what_is_missing_is_refused_by_name(void **state)
 	assert_string_equal(err.capability, "cq_moderation");
 }
 
-static void test_caps__iwarp_has_what_its_standard_has(void **state)
+RIG_TEST(test_caps__iwarp_has_what_its_standard_has)
 {
 	static const enum vbd_cap absent[] = {VBD_CAP_UC, VBD_CAP_UD, VBD_CAP_MULTICAST,
 		VBD_CAP_ATOMICS, VBD_CAP_WRITE_IMM, VBD_CAP_SEND_IMM, VBD_CAP_MANUAL_BRINGUP,
 		VBD_CAP_SQD, VBD_CAP_WRITE_ACK};
-	struct rig *rig = *state;
 	struct vbd_device *device;
 
 	rig->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
@@ -89,9 +86,8 @@ static void test_caps__iwarp_has_what_its_standard_has(void **state)
 	assert_true(vbd_device_can(device, VBD_CAP_SRQ));
 }
 
-static void test_caps__domains_do_not_mix(void **state)
+RIG_TEST(test_caps__domains_do_not_mix)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	struct vbd_error err = {0};
 	struct vbd_pd *pd;
@@ -111,9 +107,8 @@ static void test_caps__domains_do_not_mix(void **state)
 	vbd_pd_destroy(NULL);
 }
 
-static void test_caps__a_domain_holds_its_device_as_long_as_it_is_used(void **state)
+RIG_TEST(test_caps__a_domain_holds_its_device_as_long_as_it_is_used)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	struct vbd_pd *idle, *used;
 	uint32_t lkey;
@@ -141,20 +136,4 @@ static void test_caps__a_domain_holds_its_device_as_long_as_it_is_used(void **st
 	assert_int_equal(fake_live().pds, 0);
 	vbd_pd_destroy(idle);
 	vbd_pd_destroy(used);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_caps__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_caps__the_contract_names_them),
-		TEST(a_device_that_says_so_can_do_all),
-		TEST(what_is_missing_is_refused_by_name),
-		TEST(iwarp_has_what_its_standard_has),
-		TEST(domains_do_not_mix),
-		TEST(a_domain_holds_its_device_as_long_as_it_is_used),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,9 +105,8 @@ static void asked(bool answered)
 	facts.rtt_ns = answered ? 2 * VBD_NS_PER_MS : 0;
 }
 
-static void test_cause__a_fault_on_purpose_is_not_blamed_on_the_device(void **state)
+TEST(test_cause__a_fault_on_purpose_is_not_blamed_on_the_device)
 {
-	(void)state;
 	begin(VBD_OUTCOME_QP_FAILED);
 	facts.incident.fault = "qp_error";
 	leads_to(VBD_CAUSE_FAULT_ON_PURPOSE);
@@ -121,9 +120,8 @@ static void test_cause__a_fault_on_purpose_is_not_blamed_on_the_device(void **st
 
 /* --- the network ----------------------------------------------------------------------------- */
 
-static void test_cause__a_broken_interface_goes_before_the_status_of_the_completion(void **state)
+TEST(test_cause__a_broken_interface_goes_before_the_status_of_the_completion)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNACKED);
 	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
 	facts.port.state = IBV_PORT_DOWN;
@@ -140,9 +138,8 @@ static void test_cause__a_broken_interface_goes_before_the_status_of_the_complet
 	leads_to(VBD_CAUSE_DEVICE_REMOVED);
 }
 
-static void test_cause__an_address_that_went_is_named(void **state)
+TEST(test_cause__an_address_that_went_is_named)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNACKED);
 	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
 	facts.sgid_gone = true;
@@ -163,10 +160,8 @@ static void test_cause__an_address_that_went_is_named(void **state)
 	leads_to(VBD_CAUSE_NO_ROUTE);
 }
 
-static void test_cause__a_silent_neighbour_is_an_address_that_nobody_has_or_a_host_that_went(
-	void **state)
+TEST(test_cause__a_silent_neighbour_is_an_address_that_nobody_has_or_a_host_that_went)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNRESOLVED);
 	facts.netroute.neighbour = "failed";
 	leads_to(VBD_CAUSE_NO_SUCH_HOST);
@@ -178,10 +173,8 @@ static void test_cause__a_silent_neighbour_is_an_address_that_nobody_has_or_a_ho
 	leads_to(VBD_CAUSE_ROUTER_SILENT);
 }
 
-static void test_cause__a_hardware_address_that_was_set_by_hand_goes_before_a_silent_host(
-	void **state)
+TEST(test_cause__a_hardware_address_that_was_set_by_hand_goes_before_a_silent_host)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNANSWERED);
 	asked(false);
 	facts.netroute.neighbour = "stale";
@@ -194,9 +187,8 @@ static void test_cause__a_hardware_address_that_was_set_by_hand_goes_before_a_si
 	leads_to(VBD_CAUSE_NOT_TAKEN_YET);
 }
 
-static void test_cause__a_transfer_that_goes_on_over_a_lossy_path(void **state)
+TEST(test_cause__a_transfer_that_goes_on_over_a_lossy_path)
 {
-	(void)state;
 	begin(VBD_OUTCOME_WELL);
 	facts.incident.op = VBD_OP_WRITE;
 	facts.incident.transfer = 7;
@@ -212,9 +204,8 @@ static void test_cause__a_transfer_that_goes_on_over_a_lossy_path(void **state)
 	says("4000 of 8000 bytes are done after 3.2 s");
 }
 
-static void test_cause__a_device_that_is_not_that_of_the_route_is_named(void **state)
+TEST(test_cause__a_device_that_is_not_that_of_the_route_is_named)
 {
-	(void)state;
 	begin(VBD_OUTCOME_REJECTED);
 	cm_event(RDMA_CM_EVENT_REJECTED, -ECONNREFUSED);
 	facts.iwarp = true;
@@ -226,9 +217,8 @@ static void test_cause__a_device_that_is_not_that_of_the_route_is_named(void **s
 	leads_to(VBD_CAUSE_NOBODY_LISTENS);
 }
 
-static void test_cause__an_address_that_is_not_resolved(void **state)
+TEST(test_cause__an_address_that_is_not_resolved)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNRESOLVED);
 	facts.netroute_known = false;
 	leads_to(VBD_CAUSE_NOT_RESOLVED);
@@ -243,7 +233,7 @@ static void test_cause__an_address_that_is_not_resolved(void **state)
 
 /* --- the handshake --------------------------------------------------------------------------- */
 
-static void test_cause__a_rejection_names_who_rejected(void **state)
+TEST(test_cause__a_rejection_names_who_rejected)
 {
 	static const struct {
 		int64_t reason;
@@ -260,7 +250,6 @@ static void test_cause__a_rejection_names_who_rejected(void **state)
 		{26, VBD_CAUSE_REFUSED_BY_CM},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rejections); i++) {
 		begin(VBD_OUTCOME_REJECTED);
 		cm_event(RDMA_CM_EVENT_REJECTED, rejections[i].reason);
@@ -273,9 +262,8 @@ static void test_cause__a_rejection_names_who_rejected(void **state)
 	leads_to(VBD_CAUSE_NOBODY_LISTENS);
 }
 
-static void test_cause__the_words_of_the_peer_are_in_the_first_line(void **state)
+TEST(test_cause__the_words_of_the_peer_are_in_the_first_line)
 {
-	(void)state;
 	begin(VBD_OUTCOME_REJECTED);
 	cm_event(RDMA_CM_EVENT_REJECTED, 28);
 	(void)snprintf(facts.incident.words, sizeof(facts.incident.words), "go away: tenant 7");
@@ -291,11 +279,10 @@ static void rejected_with(const char *words, enum vbd_cause_code code)
 	leads_to(code);
 }
 
-static void test_cause__the_reason_that_a_verbsd_gives_is_told_in_words(void **state)
+TEST(test_cause__the_reason_that_a_verbsd_gives_is_told_in_words)
 {
 	char words[64];
 
-	(void)state;
 	for (enum vbd_connect_refusal i = 0; i < VBD_CONNECT_REFUSAL_COUNT; i++) {
 		(void)snprintf(words, sizeof(words), "verbsd: %s", vbd_connect_refusal_name(i));
 		rejected_with(words, VBD_CAUSE_REFUSED_BY_VERBSD);
@@ -314,18 +301,16 @@ static void test_cause__the_reason_that_a_verbsd_gives_is_told_in_words(void **s
 	assert_int_equal(diagnoses.count, 1);
 }
 
-static void test_cause__a_reason_that_is_not_known_is_told_as_it_is(void **state)
+TEST(test_cause__a_reason_that_is_not_known_is_told_as_it_is)
 {
-	(void)state;
 	rejected_with("verbsd: tired_of_you", VBD_CAUSE_REFUSED_WITH_WORDS);
 	says("\"verbsd: tired_of_you\"");
 	rejected_with("policy", VBD_CAUSE_REFUSED_WITH_WORDS);
 	says("\"policy\"");
 }
 
-static void test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesitates(void **state)
+TEST(test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesitates)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 2; i++) {
 		begin(i ? VBD_OUTCOME_CONNECTING : VBD_OUTCOME_UNANSWERED);
 		leads_to(VBD_CAUSE_NO_ANSWER);
@@ -348,9 +333,8 @@ static void test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesit
 	}
 }
 
-static void test_cause__a_write_that_is_not_acknowledged_by_a_host_that_was_asked(void **state)
+TEST(test_cause__a_write_that_is_not_acknowledged_by_a_host_that_was_asked)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNACKED);
 	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
 	facts.timers_known = true;
@@ -367,9 +351,8 @@ static void test_cause__a_write_that_is_not_acknowledged_by_a_host_that_was_aske
 	says("the RDMA device of 192.0.2.2 answers");
 }
 
-static void test_cause__a_cm_that_answers_has_the_request(void **state)
+TEST(test_cause__a_cm_that_answers_has_the_request)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNANSWERED);
 	asked(true);
 	leads_to(VBD_CAUSE_NOT_TAKEN_YET);
@@ -383,9 +366,8 @@ static void test_cause__a_cm_that_answers_has_the_request(void **state)
 	leads_to(VBD_CAUSE_PEER_UNDECIDED);
 }
 
-static void test_cause__attributes_given_by_hand_that_are_not_the_peers(void **state)
+TEST(test_cause__attributes_given_by_hand_that_are_not_the_peers)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNACKED);
 	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_SEND);
 	facts.incident.by_hand = true;
@@ -399,9 +381,8 @@ static void test_cause__attributes_given_by_hand_that_are_not_the_peers(void **s
 	leads_to(VBD_CAUSE_QP_GONE_THERE);
 }
 
-static void test_cause__packets_that_come_out_of_step_to_a_queue_pair_by_hand(void **state)
+TEST(test_cause__packets_that_come_out_of_step_to_a_queue_pair_by_hand)
 {
-	(void)state;
 	begin(VBD_OUTCOME_WELL);
 	facts.incident.by_hand = true;
 	facts.incident.acked = false;
@@ -421,11 +402,10 @@ static void test_cause__packets_that_come_out_of_step_to_a_queue_pair_by_hand(vo
 	leads_to(VBD_CAUSE_WRONG_PSN_HERE);
 }
 
-static void test_cause__a_receive_waits_for_a_message(void **state)
+TEST(test_cause__a_receive_waits_for_a_message)
 {
 	static const enum vbd_outcome outcomes[] = {VBD_OUTCOME_UNSENT, VBD_OUTCOME_LATE};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(outcomes); i++) {
 		begin(outcomes[i]);
 		facts.incident.op = VBD_OP_RECV;
@@ -447,9 +427,8 @@ static void test_cause__a_receive_waits_for_a_message(void **state)
 	leads_to(VBD_CAUSE_NOTHING_SENT);
 }
 
-static void test_cause__a_transfer_that_moves_is_slow_and_not_stuck(void **state)
+TEST(test_cause__a_transfer_that_moves_is_slow_and_not_stuck)
 {
-	(void)state;
 	begin(VBD_OUTCOME_LATE);
 	facts.incident.transfer = 7;
 	facts.incident.op = VBD_OP_WRITE;
@@ -463,9 +442,8 @@ static void test_cause__a_transfer_that_moves_is_slow_and_not_stuck(void **state
 	leads_to(VBD_CAUSE_NO_RECEIVE);
 }
 
-static void test_cause__tcp_tells_what_does_not_answer_over_iwarp(void **state)
+TEST(test_cause__tcp_tells_what_does_not_answer_over_iwarp)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNANSWERED);
 	facts.iwarp = true;
 	leads_to(VBD_CAUSE_SILENT_TCP);
@@ -481,7 +459,7 @@ static void test_cause__tcp_tells_what_does_not_answer_over_iwarp(void **state)
 	leads_to(VBD_CAUSE_REFUSED_WITH_WORDS);
 }
 
-static void test_cause__an_address_that_moved_to_another_host(void **state)
+TEST(test_cause__an_address_that_moved_to_another_host)
 {
 	const struct vbd_first_error first = {
 		.op = -1,
@@ -493,7 +471,6 @@ static void test_cause__an_address_that_moved_to_another_host(void **state)
 	const struct vbd_outcome_end end = {
 		.state = VBD_CONN_ESTABLISHED, .reason = VBD_REASON_UNREACHABLE, .first = &first};
 
-	(void)state;
 	begin(vbd_outcome_of_end(&end));
 	facts.netroute.hwaddr[0] = 2;
 	facts.netroute.hwaddr[5] = 0x77;
@@ -501,7 +478,7 @@ static void test_cause__an_address_that_moved_to_another_host(void **state)
 	says("another hardware address now, 02:00:00:00:00:77:");
 }
 
-static void test_cause__a_handshake_that_breaks_off(void **state)
+TEST(test_cause__a_handshake_that_breaks_off)
 {
 	const struct vbd_first_error timeout = {
 		.op = -1,
@@ -516,7 +493,6 @@ static void test_cause__a_handshake_that_breaks_off(void **state)
 		.first = &timeout,
 		.passive = true};
 
-	(void)state;
 	begin(VBD_OUTCOME_UNCONFIRMED);
 	leads_to(VBD_CAUSE_NOT_CONFIRMED);
 	begin(vbd_outcome_of_end(&end));
@@ -527,9 +503,8 @@ static void test_cause__a_handshake_that_breaks_off(void **state)
 	leads_to(VBD_CAUSE_NO_REMOTE);
 }
 
-static void test_cause__a_request_that_waits_for_a_decision_here(void **state)
+TEST(test_cause__a_request_that_waits_for_a_decision_here)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNDECIDED);
 	leads_to(VBD_CAUSE_UNDECIDED_HERE);
 	begin(VBD_OUTCOME_NOT_DECIDED);
@@ -540,9 +515,8 @@ static void test_cause__a_request_that_waits_for_a_decision_here(void **state)
 
 /* --- data ------------------------------------------------------------------------------------ */
 
-static void test_cause__an_access_error_is_of_the_side_that_asked(void **state)
+TEST(test_cause__an_access_error_is_of_the_side_that_asked)
 {
-	(void)state;
 	begin(VBD_OUTCOME_ACCESS);
 	completion(IBV_WC_REM_ACCESS_ERR, VBD_OP_READ);
 	leads_to(VBD_CAUSE_ACCESS_REFUSED);
@@ -555,9 +529,8 @@ static void test_cause__an_access_error_is_of_the_side_that_asked(void **state)
 	says("3 buffers here are open to it");
 }
 
-static void test_cause__a_long_message_says_so_on_both_sides(void **state)
+TEST(test_cause__a_long_message_says_so_on_both_sides)
 {
-	(void)state;
 	begin(VBD_OUTCOME_OPERATION);
 	completion(IBV_WC_REM_OP_ERR, VBD_OP_SEND);
 	leads_to(VBD_CAUSE_MESSAGE_TOO_LONG);
@@ -576,9 +549,8 @@ static void test_cause__a_long_message_says_so_on_both_sides(void **state)
 	leads_to(VBD_CAUSE_FAILED_HERE);
 }
 
-static void test_cause__an_operation_that_the_peers_device_fails(void **state)
+TEST(test_cause__an_operation_that_the_peers_device_fails)
 {
-	(void)state;
 	begin(VBD_OUTCOME_INVALID);
 	completion(IBV_WC_REM_INV_REQ_ERR, VBD_OP_FETCH_ADD);
 	leads_to(VBD_CAUSE_PEER_QP_FORBIDS);
@@ -587,9 +559,8 @@ static void test_cause__an_operation_that_the_peers_device_fails(void **state)
 	leads_to(VBD_CAUSE_PEER_DEVICE_FAILED);
 }
 
-static void test_cause__heartbeats_that_are_not_answered(void **state)
+TEST(test_cause__heartbeats_that_are_not_answered)
 {
-	(void)state;
 	begin(VBD_OUTCOME_SILENT);
 	leads_to(VBD_CAUSE_PEER_SILENT);
 	says("192.0.2.2 no longer answers heartbeats");
@@ -599,9 +570,8 @@ static void test_cause__heartbeats_that_are_not_answered(void **state)
 	leads_to(VBD_CAUSE_INTERFACE_DOWN);
 }
 
-static void test_cause__a_request_that_is_not_acknowledged(void **state)
+TEST(test_cause__a_request_that_is_not_acknowledged)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNACKED);
 	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_SEND);
 	leads_to(VBD_CAUSE_NOT_ACKNOWLEDGED);
@@ -623,9 +593,8 @@ static void test_cause__a_request_that_is_not_acknowledged(void **state)
 	leads_to(VBD_CAUSE_WRONG_REMOTE);
 }
 
-static void test_cause__memory_that_is_not_open_explains_a_refusal_here(void **state)
+TEST(test_cause__memory_that_is_not_open_explains_a_refusal_here)
 {
-	(void)state;
 	begin(VBD_OUTCOME_REFUSED);
 	facts.incident.nothing_open = true;
 	leads_to(VBD_CAUSE_NOTHING_OPEN);
@@ -637,9 +606,8 @@ static void test_cause__memory_that_is_not_open_explains_a_refusal_here(void **s
 	leads_to(VBD_CAUSE_OTHER_PD);
 }
 
-static void test_cause__a_peer_that_left_when_nothing_here_took_what_it_sent(void **state)
+TEST(test_cause__a_peer_that_left_when_nothing_here_took_what_it_sent)
 {
-	(void)state;
 	begin(VBD_OUTCOME_PEER_LEFT);
 	leads_to(VBD_CAUSE_PEER_LEFT);
 	facts.incident.no_receive_left = true;
@@ -653,9 +621,8 @@ static void test_cause__a_peer_that_left_when_nothing_here_took_what_it_sent(voi
 	says("all 64 receives");
 }
 
-static void test_cause__a_shared_receive_queue_that_ran_dry(void **state)
+TEST(test_cause__a_shared_receive_queue_that_ran_dry)
 {
-	(void)state;
 	begin(VBD_OUTCOME_WELL);
 	facts.srq_id = 3;
 	leads_to(VBD_CAUSE_SRQ_DRY);
@@ -665,9 +632,8 @@ static void test_cause__a_shared_receive_queue_that_ran_dry(void **state)
 	assert_int_equal(diagnoses.count, 0);
 }
 
-static void test_cause__a_peer_that_left_after_the_port_fell(void **state)
+TEST(test_cause__a_peer_that_left_after_the_port_fell)
 {
-	(void)state;
 	begin(VBD_OUTCOME_PEER_LEFT);
 	facts.port_fell = true;
 	facts.port_fell_before_ms = 2000;
@@ -678,9 +644,8 @@ static void test_cause__a_peer_that_left_after_the_port_fell(void **state)
 	leads_to(VBD_CAUSE_PEER_LEFT);
 }
 
-static void test_cause__a_peer_that_left_because_its_host_or_device_went(void **state)
+TEST(test_cause__a_peer_that_left_because_its_host_or_device_went)
 {
-	(void)state;
 	begin(VBD_OUTCOME_PEER_LEFT);
 	asked(false);
 	leads_to(VBD_CAUSE_PEER_LEFT);
@@ -700,9 +665,8 @@ static void reports(enum vbd_reason reason)
 		.op = -1};
 }
 
-static void test_cause__a_peer_that_left_reports_why(void **state)
+TEST(test_cause__a_peer_that_left_reports_why)
 {
-	(void)state;
 	begin(VBD_OUTCOME_PEER_LEFT);
 	facts.incident.outstanding = true;
 	reports(VBD_REASON_LOCAL_CLOSE);
@@ -723,9 +687,8 @@ static void test_cause__a_peer_that_left_reports_why(void **state)
 	leads_to(VBD_CAUSE_STOPPED_THERE);
 }
 
-static void test_cause__a_verbsd_that_was_started_anew_does_not_know_the_connection(void **state)
+TEST(test_cause__a_verbsd_that_was_started_anew_does_not_know_the_connection)
 {
-	(void)state;
 	begin(VBD_OUTCOME_PEER_LEFT);
 	facts.peer_replied = true;
 	leads_to(VBD_CAUSE_FORGOTTEN_THERE);
@@ -742,11 +705,10 @@ static void test_cause__a_verbsd_that_was_started_anew_does_not_know_the_connect
 }
 
 /* A side that waited in vain knows no more than this one, unless it left because of that. */
-static void test_cause__who_waited_in_vain_does_not_tell_the_cause(void **state)
+TEST(test_cause__who_waited_in_vain_does_not_tell_the_cause)
 {
 	const vbd_clue_set failed = VBD_CLUE_BIT(VBD_CLUE_PEER_FAILED);
 
-	(void)state;
 	for (int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
 		enum vbd_reason reason = (enum vbd_reason)i;
 		bool waited = reason == VBD_REASON_RETRY_EXCEEDED ||
@@ -763,9 +725,8 @@ static void test_cause__who_waited_in_vain_does_not_tell_the_cause(void **state)
 	}
 }
 
-static void test_cause__of_a_silent_path_the_report_of_the_other_side_says_nothing(void **state)
+TEST(test_cause__of_a_silent_path_the_report_of_the_other_side_says_nothing)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNACKED);
 	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
 	asked(true);
@@ -775,7 +736,7 @@ static void test_cause__of_a_silent_path_the_report_of_the_other_side_says_nothi
 	leads_to(VBD_CAUSE_FAILED_THERE);
 }
 
-static void test_cause__this_side_names_what_was_wrong_with_the_peers_request(void **state)
+TEST(test_cause__this_side_names_what_was_wrong_with_the_peers_request)
 {
 	static const struct {
 		enum vbd_report_memory memory;
@@ -787,7 +748,6 @@ static void test_cause__this_side_names_what_was_wrong_with_the_peers_request(vo
 		{VBD_REPORT_MEMORY_GRANTED, VBD_CAUSE_REFUSED_HERE},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		begin(VBD_OUTCOME_REFUSED);
 		reports(VBD_REASON_REMOTE_ACCESS);
@@ -803,9 +763,8 @@ static void test_cause__this_side_names_what_was_wrong_with_the_peers_request(vo
 	}
 }
 
-static void test_cause__a_device_that_librdmacm_can_not_open(void **state)
+TEST(test_cause__a_device_that_librdmacm_can_not_open)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNRESOLVED);
 	facts.netroute.local = true;
 	leads_to(VBD_CAUSE_OWN_ADDRESS);
@@ -813,9 +772,8 @@ static void test_cause__a_device_that_librdmacm_can_not_open(void **state)
 	leads_to(VBD_CAUSE_DEVICE_NOT_OPENED);
 }
 
-static void test_cause__a_name_without_an_address(void **state)
+TEST(test_cause__a_name_without_an_address)
 {
-	(void)state;
 	begin(VBD_OUTCOME_NAMELESS);
 	facts.incident.error = (struct vbd_error){
 		.status = VBD_E_NAME_NOT_RESOLVED, .source = VBD_SOURCE_GAI, .raw = EAI_NONAME};
@@ -825,9 +783,8 @@ static void test_cause__a_name_without_an_address(void **state)
 	says("b.example");
 }
 
-static void test_cause__a_full_inbox_there_is_no_lack_of_receives(void **state)
+TEST(test_cause__a_full_inbox_there_is_no_lack_of_receives)
 {
-	(void)state;
 	begin(VBD_OUTCOME_STUCK);
 	facts.incident.op = VBD_OP_SEND;
 	facts.incident.traces_known = true;
@@ -840,9 +797,8 @@ static void test_cause__a_full_inbox_there_is_no_lack_of_receives(void **state)
 	assert_int_equal(diagnoses.count, 1);
 }
 
-static void test_cause__iwarp_does_not_tell_why_the_peer_left(void **state)
+TEST(test_cause__iwarp_does_not_tell_why_the_peer_left)
 {
-	(void)state;
 	begin(VBD_OUTCOME_PEER_LEFT);
 	leads_to(VBD_CAUSE_PEER_LEFT);
 	facts.iwarp = true;
@@ -851,9 +807,8 @@ static void test_cause__iwarp_does_not_tell_why_the_peer_left(void **state)
 	leads_to(VBD_CAUSE_PEER_LEFT_IWARP);
 }
 
-static void test_cause__two_path_mtus_are_told_on_both_sides(void **state)
+TEST(test_cause__two_path_mtus_are_told_on_both_sides)
 {
-	(void)state;
 	begin(VBD_OUTCOME_INVALID);
 	completion(IBV_WC_REM_INV_REQ_ERR, VBD_OP_WRITE);
 	facts.incident.length_bytes = 257;
@@ -876,10 +831,8 @@ static void test_cause__two_path_mtus_are_told_on_both_sides(void **state)
 	leads_to(VBD_CAUSE_PATH_MTU_DIFFERS);
 }
 
-static void test_cause__data_that_does_not_pass_where_short_packets_do_names_the_path_mtu(
-	void **state)
+TEST(test_cause__data_that_does_not_pass_where_short_packets_do_names_the_path_mtu)
 {
-	(void)state;
 	begin(VBD_OUTCOME_UNACKED);
 	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_READ);
 	asked(true);
@@ -894,9 +847,8 @@ static void test_cause__data_that_does_not_pass_where_short_packets_do_names_the
 	leads_to(VBD_CAUSE_QP_GONE_THERE);
 }
 
-static void test_cause__both_sides_tell_both_lengths(void **state)
+TEST(test_cause__both_sides_tell_both_lengths)
 {
-	(void)state;
 	begin(VBD_OUTCOME_OPERATION);
 	completion(IBV_WC_REM_OP_ERR, VBD_OP_SEND);
 	reports(VBD_REASON_LOCAL_ERROR);
@@ -916,9 +868,8 @@ static void test_cause__both_sides_tell_both_lengths(void **state)
 	says("the peer says that its message had 4097 bytes, and a receive here has 4096 bytes");
 }
 
-static void test_cause__while_it_is_stuck_too(void **state)
+TEST(test_cause__while_it_is_stuck_too)
 {
-	(void)state;
 	begin(VBD_OUTCOME_STUCK);
 	facts.incident.op = VBD_OP_SEND;
 	leads_to(VBD_CAUSE_NOT_ACKNOWLEDGED);
@@ -940,9 +891,8 @@ static void test_cause__while_it_is_stuck_too(void **state)
 
 /* --- this side ------------------------------------------------------------------------------- */
 
-static void test_cause__what_failed_here(void **state)
+TEST(test_cause__what_failed_here)
 {
-	(void)state;
 	begin(VBD_OUTCOME_REQUEST_FAILED);
 	completion(IBV_WC_GENERAL_ERR, VBD_OP_WRITE);
 	leads_to(VBD_CAUSE_FAILED_HERE);
@@ -956,9 +906,8 @@ static void test_cause__what_failed_here(void **state)
 	leads_to(VBD_CAUSE_FAILED_HERE);
 }
 
-static void test_cause__a_limit_here_is_named(void **state)
+TEST(test_cause__a_limit_here_is_named)
 {
-	(void)state;
 	begin(VBD_OUTCOME_RESOURCE);
 	leads_to(VBD_CAUSE_FAILED_HERE);
 	facts.incident.error.status = VBD_E_ADDRESS_NOT_AVAILABLE;
@@ -974,9 +923,8 @@ static void test_cause__a_limit_here_is_named(void **state)
 	leads_to(VBD_CAUSE_FULL_CGROUP);
 }
 
-static void test_cause__an_end_that_somebody_wanted(void **state)
+TEST(test_cause__an_end_that_somebody_wanted)
 {
-	(void)state;
 	begin(VBD_OUTCOME_PEER_LEFT);
 	leads_to(VBD_CAUSE_PEER_LEFT);
 	facts.incident.outstanding = true;
@@ -994,7 +942,7 @@ static void test_cause__an_end_that_somebody_wanted(void **state)
 	leads_to(VBD_CAUSE_STOPPED_HERE);
 }
 
-static void test_cause__codes_of_an_error_are_not_in_the_first_line(void **state)
+TEST(test_cause__codes_of_an_error_are_not_in_the_first_line)
 {
 	static const struct {
 		const char *text, *said;
@@ -1008,7 +956,6 @@ static void test_cause__codes_of_an_error_are_not_in_the_first_line(void **state
 		{"cut off (EINVAL", "cut off (EINVAL"},
 	};
 
-	(void)state;
 	begin(VBD_OUTCOME_RESOURCE);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		(void)vbd_error_set(&facts.incident.error, VBD_E_VERBS_ERROR, "%s", rows[i].text);
@@ -1018,11 +965,10 @@ static void test_cause__codes_of_an_error_are_not_in_the_first_line(void **state
 	}
 }
 
-static void test_cause__each_reason_of_an_end_has_an_outcome(void **state)
+TEST(test_cause__each_reason_of_an_end_has_an_outcome)
 {
 	const struct vbd_first_error none = {.op = -1};
 
-	(void)state;
 	for (enum vbd_reason i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
 		const struct vbd_outcome_end end = {
 			.state = VBD_CONN_ESTABLISHED, .reason = i, .first = &none};
@@ -1035,9 +981,8 @@ static void test_cause__each_reason_of_an_end_has_an_outcome(void **state)
 /* --- the table ------------------------------------------------------------------------------- */
 
 /* The tests before this one have led to each cause. */
-static void test_cause__each_row_was_the_first_in_a_case(void **state)
+TEST(test_cause__each_row_was_the_first_in_a_case)
 {
-	(void)state;
 	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {
 		if (!first_of[i])
 			fail_msg("no case leads to %s", vbd_cause_rows[i].name);
@@ -1054,9 +999,8 @@ static void has_a_cause(
 			vbd_clue_text((enum vbd_clue)a), vbd_clue_text((enum vbd_clue)b));
 }
 
-static void test_cause__every_incident_has_a_cause_whatever_two_clues_say(void **state)
+TEST(test_cause__every_incident_has_a_cause_whatever_two_clues_say)
 {
-	(void)state;
 	for (unsigned int i = VBD_OUTCOME_WELL + 1; i < VBD_OUTCOME_COUNT; i++) {
 		enum vbd_outcome outcome = (enum vbd_outcome)i;
 		vbd_clue_set implied;
@@ -1069,9 +1013,8 @@ static void test_cause__every_incident_has_a_cause_whatever_two_clues_say(void *
 	}
 }
 
-static void test_cause__texts_are_clauses_and_advice_is_sentences(void **state)
+TEST(test_cause__texts_are_clauses_and_advice_is_sentences)
 {
-	(void)state;
 	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {
 		const char *text = vbd_cause_rows[i].text;
 		const char *advice = vbd_cause_rows[i].advice;
@@ -1083,7 +1026,7 @@ static void test_cause__texts_are_clauses_and_advice_is_sentences(void **state)
 }
 
 /* The words of an error, of its cause and of docs/why.md must not part. */
-static void test_cause__an_event_that_means_something_else_has_one_text_everywhere(void **state)
+TEST(test_cause__an_event_that_means_something_else_has_one_text_everywhere)
 {
 	static const enum vbd_cause_code codes[VBD_CM_MEANING_COUNT] = {
 		[VBD_CM_ADDRESS_TAKEN] = VBD_CAUSE_ADDRESS_TAKEN,
@@ -1091,7 +1034,6 @@ static void test_cause__an_event_that_means_something_else_has_one_text_everywhe
 	};
 	struct vbd_why event, problem;
 
-	(void)state;
 	assert_true(vbd_why_find(VBD_WHY_CM_EVENT, RDMA_CM_EVENT_UNREACHABLE, &event));
 	assert_true(vbd_why_find(VBD_WHY_PROBLEM, VBD_E_UNREACHABLE, &problem));
 	begin(VBD_OUTCOME_MOVED);
@@ -1110,86 +1052,12 @@ static void test_cause__an_event_that_means_something_else_has_one_text_everywhe
 	}
 }
 
-static void test_cause__the_codes_are_those_of_the_contract(void **state)
+TEST(test_cause__the_codes_are_those_of_the_contract)
 {
 	struct openapi_enum contract;
 
-	(void)state;
 	openapi_read_enum("CauseCode", &contract);
 	assert_int_equal(contract.count, VBD_CAUSE_COUNT);
 	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++)
 		assert_string_equal(contract.values[i], vbd_cause_rows[i].name);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_cause__a_broken_interface_goes_before_the_status_of_the_completion),
-		cmocka_unit_test(test_cause__a_fault_on_purpose_is_not_blamed_on_the_device),
-		cmocka_unit_test(test_cause__an_address_that_went_is_named),
-		cmocka_unit_test(
-			test_cause__a_silent_neighbour_is_an_address_that_nobody_has_or_a_host_that_went),
-		cmocka_unit_test(
-			test_cause__a_hardware_address_that_was_set_by_hand_goes_before_a_silent_host),
-		cmocka_unit_test(test_cause__a_transfer_that_goes_on_over_a_lossy_path),
-		cmocka_unit_test(test_cause__a_device_that_is_not_that_of_the_route_is_named),
-		cmocka_unit_test(test_cause__an_address_that_is_not_resolved),
-		cmocka_unit_test(test_cause__a_rejection_names_who_rejected),
-		cmocka_unit_test(test_cause__the_words_of_the_peer_are_in_the_first_line),
-		cmocka_unit_test(test_cause__the_reason_that_a_verbsd_gives_is_told_in_words),
-		cmocka_unit_test(test_cause__a_reason_that_is_not_known_is_told_as_it_is),
-		cmocka_unit_test(
-			test_cause__silence_names_what_may_be_silent_and_an_answer_who_hesitates),
-		cmocka_unit_test(
-			test_cause__a_write_that_is_not_acknowledged_by_a_host_that_was_asked),
-		cmocka_unit_test(test_cause__a_cm_that_answers_has_the_request),
-		cmocka_unit_test(test_cause__attributes_given_by_hand_that_are_not_the_peers),
-		cmocka_unit_test(test_cause__packets_that_come_out_of_step_to_a_queue_pair_by_hand),
-		cmocka_unit_test(test_cause__a_receive_waits_for_a_message),
-		cmocka_unit_test(test_cause__a_transfer_that_moves_is_slow_and_not_stuck),
-		cmocka_unit_test(test_cause__tcp_tells_what_does_not_answer_over_iwarp),
-		cmocka_unit_test(test_cause__an_address_that_moved_to_another_host),
-		cmocka_unit_test(test_cause__memory_that_is_not_open_explains_a_refusal_here),
-		cmocka_unit_test(test_cause__a_peer_that_left_when_nothing_here_took_what_it_sent),
-		cmocka_unit_test(test_cause__a_shared_receive_queue_that_ran_dry),
-		cmocka_unit_test(test_cause__a_peer_that_left_after_the_port_fell),
-		cmocka_unit_test(test_cause__a_peer_that_left_because_its_host_or_device_went),
-		cmocka_unit_test(test_cause__a_peer_that_left_reports_why),
-		cmocka_unit_test(
-			test_cause__a_verbsd_that_was_started_anew_does_not_know_the_connection),
-		cmocka_unit_test(test_cause__who_waited_in_vain_does_not_tell_the_cause),
-		cmocka_unit_test(
-			test_cause__of_a_silent_path_the_report_of_the_other_side_says_nothing),
-		cmocka_unit_test(test_cause__this_side_names_what_was_wrong_with_the_peers_request),
-		cmocka_unit_test(test_cause__a_device_that_librdmacm_can_not_open),
-		cmocka_unit_test(test_cause__a_name_without_an_address),
-		cmocka_unit_test(test_cause__a_full_inbox_there_is_no_lack_of_receives),
-		cmocka_unit_test(test_cause__iwarp_does_not_tell_why_the_peer_left),
-		cmocka_unit_test(test_cause__two_path_mtus_are_told_on_both_sides),
-		cmocka_unit_test(
-			test_cause__data_that_does_not_pass_where_short_packets_do_names_the_path_mtu),
-		cmocka_unit_test(test_cause__both_sides_tell_both_lengths),
-		cmocka_unit_test(test_cause__a_handshake_that_breaks_off),
-		cmocka_unit_test(test_cause__a_request_that_waits_for_a_decision_here),
-		cmocka_unit_test(test_cause__an_access_error_is_of_the_side_that_asked),
-		cmocka_unit_test(test_cause__a_long_message_says_so_on_both_sides),
-		cmocka_unit_test(test_cause__an_operation_that_the_peers_device_fails),
-		cmocka_unit_test(test_cause__heartbeats_that_are_not_answered),
-		cmocka_unit_test(test_cause__a_request_that_is_not_acknowledged),
-		cmocka_unit_test(test_cause__while_it_is_stuck_too),
-		cmocka_unit_test(test_cause__what_failed_here),
-		cmocka_unit_test(test_cause__a_limit_here_is_named),
-		cmocka_unit_test(test_cause__an_end_that_somebody_wanted),
-		cmocka_unit_test(test_cause__codes_of_an_error_are_not_in_the_first_line),
-		cmocka_unit_test(test_cause__each_reason_of_an_end_has_an_outcome),
-		cmocka_unit_test(test_cause__each_row_was_the_first_in_a_case),
-		cmocka_unit_test(test_cause__every_incident_has_a_cause_whatever_two_clues_say),
-		cmocka_unit_test(test_cause__texts_are_clauses_and_advice_is_sentences),
-		cmocka_unit_test(
-			test_cause__an_event_that_means_something_else_has_one_text_everywhere),
-		cmocka_unit_test(test_cause__the_codes_are_those_of_the_contract),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

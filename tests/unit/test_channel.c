@@ -41,11 +41,10 @@ static struct vbd_cq *only_cq(struct rig *rig)
 
 /* The slots. */
 
-static void test_channel__an_idle_one_owns_no_slots(void **state)
+RIG_TEST(test_channel__an_idle_one_owns_no_slots)
 {
 	static const enum vbd_service services[] = {
 		VBD_SERVICE_INBOX, VBD_SERVICE_SINK, VBD_SERVICE_ECHO};
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(services); i++) {
 		struct rig_conn *rc = connect_with(rig, services[i], 4);
@@ -60,9 +59,8 @@ static void test_channel__an_idle_one_owns_no_slots(void **state)
 	}
 }
 
-static void test_channel__flushes_of_an_idle_one_need_no_slots(void **state)
+RIG_TEST(test_channel__flushes_of_an_idle_one_need_no_slots)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
 
 	fake_flushes_withheld(true);
@@ -77,10 +75,9 @@ static void test_channel__flushes_of_an_idle_one_need_no_slots(void **state)
 		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_RECV)->flushed), 4);
 }
 
-static void test_channel__no_memory_for_the_first_slots_ends_it(void **state)
+RIG_TEST(test_channel__no_memory_for_the_first_slots_ends_it)
 {
 	static const enum vbd_service services[] = {VBD_SERVICE_INBOX, VBD_SERVICE_ECHO};
-	struct rig *rig = *state;
 
 	for (unsigned int i = 0; i < VBD_ARRAY_LEN(services); i++) {
 		struct rig_conn *rc = connect_with(rig, services[i], 4);
@@ -98,10 +95,9 @@ static void test_channel__no_memory_for_the_first_slots_ends_it(void **state)
 
 /* The inbox. */
 
-static void test_channel__a_full_inbox_posts_no_receives(void **state)
+RIG_TEST(test_channel__a_full_inbox_posts_no_receives)
 {
 	static const char *const texts[] = {"one", "two", "three", "four"};
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
 
 	for (size_t i = 0; i < 4; i++) {
@@ -128,9 +124,8 @@ static void test_channel__a_full_inbox_posts_no_receives(void **state)
 	assert_int_equal(completed(rc, VBD_OP_RECV), 5);
 }
 
-static void test_channel__a_message_of_nothing_is_a_message(void **state)
+RIG_TEST(test_channel__a_message_of_nothing_is_a_message)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
 
 	fake_recv_done(rc->conn->qp.ibv_qp, "", 0);
@@ -139,9 +134,8 @@ static void test_channel__a_message_of_nothing_is_a_message(void **state)
 	assert_int_equal(rc->messages[0]->received.length_bytes, 0);
 }
 
-static void test_channel__a_message_forgotten_while_it_drains_is_not_posted(void **state)
+RIG_TEST(test_channel__a_message_forgotten_while_it_drains_is_not_posted)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
 	long posts;
 
@@ -157,9 +151,8 @@ static void test_channel__a_message_forgotten_while_it_drains_is_not_posted(void
 	assert_int_equal(fake_count("ibv_post_recv"), posts);
 }
 
-static void test_channel__a_release_just_before_the_close_does_no_harm(void **state)
+RIG_TEST(test_channel__a_release_just_before_the_close_does_no_harm)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
 
 	fake_recv_done(rc->conn->qp.ibv_qp, "x", 1);
@@ -170,9 +163,8 @@ static void test_channel__a_release_just_before_the_close_does_no_harm(void **st
 	rig_assert_idle(rig);
 }
 
-static void test_channel__messages_that_come_with_the_end_still_come(void **state)
+RIG_TEST(test_channel__messages_that_come_with_the_end_still_come)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
 
 	/* Completed before the QP goes down; the observer must get it before the memory is
@@ -188,9 +180,8 @@ static void test_channel__messages_that_come_with_the_end_still_come(void **stat
 	assert_int_equal(rc->messages_ever, 1);
 }
 
-static void test_channel__a_receive_that_can_not_be_posted_again_ends_it(void **state)
+RIG_TEST(test_channel__a_receive_that_can_not_be_posted_again_ends_it)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
 
 	fake_recv_done(rc->conn->qp.ibv_qp, "x", 1);
@@ -203,9 +194,8 @@ static void test_channel__a_receive_that_can_not_be_posted_again_ends_it(void **
 
 /* Echo. */
 
-static void test_channel__an_echo_sends_back_what_came(void **state)
+RIG_TEST(test_channel__an_echo_sends_back_what_came)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_ECHO, 4);
 	struct fake_wr wr;
 
@@ -225,9 +215,8 @@ static void test_channel__an_echo_sends_back_what_came(void **state)
 	assert_int_equal(rc->message_count, 0);
 }
 
-static void test_channel__a_long_echo_keeps_its_receive_until_it_has_left(void **state)
+RIG_TEST(test_channel__a_long_echo_keeps_its_receive_until_it_has_left)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
 	struct fake_wr wr;
@@ -248,9 +237,8 @@ static void test_channel__a_long_echo_keeps_its_receive_until_it_has_left(void *
 	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 }
 
-static void test_channel__receives_of_one_poll_are_posted_again_together(void **state)
+RIG_TEST(test_channel__receives_of_one_poll_are_posted_again_together)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_ECHO, 4);
 	unsigned int sends = fake_count("ibv_post_send"), recvs = fake_count("ibv_post_recv");
 
@@ -265,10 +253,9 @@ static void test_channel__receives_of_one_poll_are_posted_again_together(void **
 	assert_int_equal(fake_count("ibv_post_recv"), recvs + 1);
 }
 
-static void test_channel__echoes_wait_for_a_send_slot_and_keep_their_order(void **state)
+RIG_TEST(test_channel__echoes_wait_for_a_send_slot_and_keep_their_order)
 {
 	static const char *const texts[] = {"a", "bb", "", "dddd"};
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_ECHO, 1);
 
 	for (size_t i = 0; i < 4; i++)
@@ -289,9 +276,8 @@ static void test_channel__echoes_wait_for_a_send_slot_and_keep_their_order(void 
 	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 }
 
-static void test_channel__the_echo_ring_turns(void **state)
+RIG_TEST(test_channel__the_echo_ring_turns)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_ECHO, 1);
 
 	for (int i = 0; i < 30; i++) {
@@ -310,9 +296,8 @@ static void test_channel__the_echo_ring_turns(void **state)
 	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 }
 
-static void test_channel__an_echo_answers_over_the_wire(void **state)
+RIG_TEST(test_channel__an_echo_answers_over_the_wire)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct rig_conn *client, *server;
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
@@ -339,9 +324,8 @@ static void test_channel__an_echo_answers_over_the_wire(void **state)
 
 /* Sink. */
 
-static void test_channel__a_sink_counts_and_posts_again(void **state)
+RIG_TEST(test_channel__a_sink_counts_and_posts_again)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_SINK, 4);
 
 	for (unsigned int i = 0; i < 10; i++) {
@@ -406,10 +390,9 @@ static void rping_connect(struct rig *rig, uint32_t sq_depth, struct rping_clien
 	client->sink = rig_mem(rig, 65536, VBD_ACCESS_REMOTE_WRITE);
 }
 
-static void test_channel__rping_reads_and_writes_back(void **state)
+RIG_TEST(test_channel__rping_reads_and_writes_back)
 {
 	static const uint32_t sizes[] = {64, 1, 65536, 0, 1000};
-	struct rig *rig = *state;
 	struct rping_client client;
 	struct rig_conn *server;
 
@@ -432,9 +415,8 @@ static void test_channel__rping_reads_and_writes_back(void **state)
 	assert_int_equal(server->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_channel__rping_refuses_too_much(void **state)
+RIG_TEST(test_channel__rping_refuses_too_much)
 {
-	struct rig *rig = *state;
 	struct rping_client client;
 	struct rig_conn *server;
 
@@ -447,9 +429,8 @@ static void test_channel__rping_refuses_too_much(void **state)
 		vbd_counter_get(&vbd_qp_op_counters(&server->conn->qp, VBD_OP_READ)->posted), 0);
 }
 
-static void test_channel__rping_that_may_not_read_fails(void **state)
+RIG_TEST(test_channel__rping_that_may_not_read_fails)
 {
-	struct rig *rig = *state;
 	struct rping_client client;
 	struct rig_conn *server;
 
@@ -472,9 +453,8 @@ static void rping_arrives(struct rig_conn *rc, uint32_t size_bytes)
 	rig_settle(rc->rig);
 }
 
-static void test_channel__rping_waits_for_a_send_slot(void **state)
+RIG_TEST(test_channel__rping_waits_for_a_send_slot)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_RPING, 1);
 	struct fake_wr wr;
 
@@ -500,9 +480,8 @@ static void test_channel__rping_waits_for_a_send_slot(void **state)
 	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 }
 
-static void test_channel__rping_refuses_what_is_not_rping(void **state)
+RIG_TEST(test_channel__rping_refuses_what_is_not_rping)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_RPING, 4);
 
 	fake_recv_done(rc->conn->qp.ibv_qp, "hello", 5);
@@ -520,9 +499,8 @@ static void test_channel__rping_refuses_what_is_not_rping(void **state)
 
 /* CQ usage. */
 
-static void test_channel__the_cq_counts_what_is_outstanding(void **state)
+RIG_TEST(test_channel__the_cq_counts_what_is_outstanding)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_ECHO, 4);
 	struct vbd_cq *cq = only_cq(rig);
 	uint64_t armed;
@@ -554,9 +532,8 @@ static void test_channel__the_cq_counts_what_is_outstanding(void **state)
 	assert_int_equal(cq->connections, 0);
 }
 
-static void test_channel__a_cq_is_never_promised_more_than_it_holds(void **state)
+RIG_TEST(test_channel__a_cq_is_never_promised_more_than_it_holds)
 {
-	struct rig *rig = *state;
 	struct rig_conn *conns[40];
 	unsigned int cqs = 0;
 
@@ -586,10 +563,8 @@ static void test_channel__a_cq_is_never_promised_more_than_it_holds(void **state
 	rig_assert_idle(rig);
 }
 
-static void test_channel__room_that_is_given_back_is_used_again(void **state)
+RIG_TEST(test_channel__room_that_is_given_back_is_used_again)
 {
-	struct rig *rig = *state;
-
 	for (int i = 0; i < 60; i++) {
 		struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 60);
 
@@ -599,10 +574,8 @@ static void test_channel__room_that_is_given_back_is_used_again(void **state)
 	assert_int_equal(fake_live().cqs, 1);
 }
 
-static void test_channel__a_cq_is_as_deep_as_one_connection_needs(void **state)
+RIG_TEST(test_channel__a_cq_is_as_deep_as_one_connection_needs)
 {
-	struct rig *rig = *state;
-
 	(void)connect_with(rig, VBD_SERVICE_INBOX, 4);
 	(void)connect_with(rig, VBD_SERVICE_INBOX, 1000);
 	assert_int_equal(fake_live().cqs, 2);
@@ -612,9 +585,8 @@ static void test_channel__a_cq_is_as_deep_as_one_connection_needs(void **state)
 
 /* Completions of the past. */
 
-static void test_channel__a_completion_of_the_indexs_last_owner_finds_nobody(void **state)
+RIG_TEST(test_channel__a_completion_of_the_indexs_last_owner_finds_nobody)
 {
-	struct rig *rig = *state;
 	struct rig_conn *old = connect_with(rig, VBD_SERVICE_INBOX, 4);
 	struct ibv_wc late = {.status = IBV_WC_SUCCESS, .byte_len = 5, .opcode = IBV_WC_RECV};
 	struct rig_conn *rc;
@@ -636,9 +608,8 @@ static void test_channel__a_completion_of_the_indexs_last_owner_finds_nobody(voi
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_channel__completions_before_the_attach_command_are_not_lost(void **state)
+RIG_TEST(test_channel__completions_before_the_attach_command_are_not_lost)
 {
-	struct rig *rig = *state;
 	struct rig_conn *other = connect_with(rig, VBD_SERVICE_INBOX, 4);
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 
@@ -656,11 +627,10 @@ static void test_channel__completions_before_the_attach_command_are_not_lost(voi
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_channel__a_wr_id_keeps_its_parts(void **state)
+TEST(test_channel__a_wr_id_keeps_its_parts)
 {
 	uint64_t wr_id = vbd_wr_id(0xfedc, VBD_WR_INDEX_MAX, true, VBD_WR_RECV - 1);
 
-	(void)state;
 	assert_int_equal(vbd_wr_id_generation(wr_id), 0xfedc);
 	assert_int_equal(vbd_wr_id_index(wr_id), VBD_WR_INDEX_MAX);
 	assert_true(vbd_wr_id_is_recv(wr_id));
@@ -688,13 +658,12 @@ static size_t longest_list(const struct vbd_srq *srq)
 	return longest;
 }
 
-static void test_channel__one_of_4096_of_an_srq_is_found_among_four(void **state)
+TEST(test_channel__one_of_4096_of_an_srq_is_found_among_four)
 {
 	enum { COUNT = 4096, FIRST_QPN = 17 };
 	struct vbd_channel *channels = calloc(COUNT, sizeof(*channels));
 	struct vbd_srq *srq = calloc(1, sizeof(*srq));
 
-	(void)state;
 	assert_non_null(channels);
 	assert_non_null(srq);
 	for (size_t i = 0; i < VBD_SRQ_LISTS; i++)
@@ -713,7 +682,7 @@ static void test_channel__one_of_4096_of_an_srq_is_found_among_four(void **state
 
 /* Memory. */
 
-static void test_channel__its_memory_has_room_for_receives_and_old_values(void **state)
+RIG_TEST(test_channel__its_memory_has_room_for_receives_and_old_values)
 {
 	static const struct {
 		uint32_t rq_depth, recv_size_bytes, sq_depth;
@@ -724,7 +693,6 @@ static void test_channel__its_memory_has_room_for_receives_and_old_values(void *
 		{1, 8, 1, 8, 16},
 		{1, 9, 1, 16, 24},
 	};
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct vbd_conn_params params = rig_params();
@@ -740,13 +708,12 @@ static void test_channel__its_memory_has_room_for_receives_and_old_values(void *
 	}
 }
 
-static void test_channel__packets_are_counted_by_the_mtu(void **state)
+RIG_TEST(test_channel__packets_are_counted_by_the_mtu)
 {
 	static const struct {
 		uint32_t length_bytes;
 		uint64_t packets;
 	} rows[] = {{0, 1}, {1, 1}, {31, 1}, {32, 1}, {33, 2}, {64, 2}};
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_SINK, 4);
 	struct vbd_channel *channel = rc->conn->qp.channel;
 	static const uint8_t bytes[64];
@@ -762,45 +729,4 @@ static void test_channel__packets_are_counted_by_the_mtu(void **state)
 		rig_settle(rig);
 		assert_int_equal(vbd_counter_get(&channel->packets) - before, rows[i].packets);
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_channel__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(its_memory_has_room_for_receives_and_old_values),
-		TEST(packets_are_counted_by_the_mtu),
-		TEST(an_idle_one_owns_no_slots),
-		TEST(flushes_of_an_idle_one_need_no_slots),
-		TEST(no_memory_for_the_first_slots_ends_it),
-		TEST(a_full_inbox_posts_no_receives),
-		TEST(a_message_of_nothing_is_a_message),
-		TEST(a_message_forgotten_while_it_drains_is_not_posted),
-		TEST(a_release_just_before_the_close_does_no_harm),
-		TEST(messages_that_come_with_the_end_still_come),
-		TEST(a_receive_that_can_not_be_posted_again_ends_it),
-		TEST(an_echo_sends_back_what_came),
-		TEST(a_long_echo_keeps_its_receive_until_it_has_left),
-		TEST(receives_of_one_poll_are_posted_again_together),
-		TEST(echoes_wait_for_a_send_slot_and_keep_their_order),
-		TEST(the_echo_ring_turns),
-		TEST(an_echo_answers_over_the_wire),
-		TEST(a_sink_counts_and_posts_again),
-		TEST(rping_reads_and_writes_back),
-		TEST(rping_refuses_too_much),
-		TEST(rping_that_may_not_read_fails),
-		TEST(rping_waits_for_a_send_slot),
-		TEST(rping_refuses_what_is_not_rping),
-		TEST(the_cq_counts_what_is_outstanding),
-		TEST(a_cq_is_never_promised_more_than_it_holds),
-		TEST(room_that_is_given_back_is_used_again),
-		TEST(a_cq_is_as_deep_as_one_connection_needs),
-		TEST(a_completion_of_the_indexs_last_owner_finds_nobody),
-		TEST(completions_before_the_attach_command_are_not_lost),
-		cmocka_unit_test(test_channel__one_of_4096_of_an_srq_is_found_among_four),
-		cmocka_unit_test(test_channel__a_wr_id_keeps_its_parts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

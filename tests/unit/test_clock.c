@@ -31,11 +31,10 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 	return 0;
 }
 
-static void test_clock__monotonic_time_only_grows(void **state)
+TEST(test_clock__monotonic_time_only_grows)
 {
 	uint64_t before_ns = vbd_clock_mono_ns();
 
-	(void)state;
 	assert_true(before_ns > 0);
 	for (int i = 0; i < 1000; i++) {
 		uint64_t now_ns = vbd_clock_mono_ns();
@@ -45,22 +44,20 @@ static void test_clock__monotonic_time_only_grows(void **state)
 	}
 }
 
-static void test_clock__wall_time_keeps_the_distances_of_monotonic_time(void **state)
+TEST(test_clock__wall_time_keeps_the_distances_of_monotonic_time)
 {
 	uint64_t first_ns = vbd_clock_wall_of_ns(1000);
 
-	(void)state;
 	assert_true(vbd_clock_wall_of_ns(1001) - first_ns == 1);
 	assert_true(vbd_clock_wall_of_ns(5000000001) - first_ns == 4999999001);
 	assert_true(vbd_clock_wall_of_ns(1000) == first_ns);
 }
 
 /* But for some that a tick of the coarse clocks falls into. */
-static void test_clock__wall_time_reads_no_exact_clock_as_a_rule(void **state)
+TEST(test_clock__wall_time_reads_no_exact_clock_as_a_rule)
 {
 	uint64_t before;
 
-	(void)state;
 	(void)vbd_clock_wall_of_ns(0);
 	before = g_exact_reads;
 	for (int i = 0; i < 1000; i++)
@@ -68,13 +65,12 @@ static void test_clock__wall_time_reads_no_exact_clock_as_a_rule(void **state)
 	assert_true(g_exact_reads - before < 1000);
 }
 
-static void test_clock__wall_time_is_that_of_the_system(void **state)
+TEST(test_clock__wall_time_is_that_of_the_system)
 {
 	struct timespec before;
 	struct timespec after;
 	uint64_t seconds;
 
-	(void)state;
 	(void)vbd_clock_wall_of_ns(1); /* the first call reads the offset between the clocks */
 	assert_int_equal(clock_gettime(CLOCK_REALTIME, &before), 0);
 	seconds = vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S;
@@ -82,12 +78,11 @@ static void test_clock__wall_time_is_that_of_the_system(void **state)
 	assert_in_range(seconds, (uint64_t)before.tv_sec - 1, (uint64_t)after.tv_sec + 1);
 }
 
-static void test_clock__a_clock_set_later_shows_in_all_times(void **state)
+TEST(test_clock__a_clock_set_later_shows_in_all_times)
 {
 	uint64_t before_ns = vbd_clock_wall_of_ns(1000);
 	uint64_t after_ns;
 
-	(void)state;
 	g_step_s = 3600;
 	after_ns = vbd_clock_wall_of_ns(1000);
 	assert_in_range(after_ns - before_ns, 3599 * VBD_NS_PER_S, 3601 * VBD_NS_PER_S);
@@ -98,11 +93,10 @@ static void test_clock__a_clock_set_later_shows_in_all_times(void **state)
 	g_step_s = 0;
 }
 
-static void test_clock__a_slow_look_at_the_clock_moves_no_time(void **state)
+TEST(test_clock__a_slow_look_at_the_clock_moves_no_time)
 {
 	uint64_t before_ns = vbd_clock_wall_of_ns(1000);
 
-	(void)state;
 	g_noise_ns = 20000000; /* as if the thread lost its CPU between two readings */
 	assert_true(vbd_clock_wall_of_ns(1000) == before_ns);
 	g_noise_ns = 0;
@@ -123,13 +117,12 @@ static bool is_rfc3339(const char *text)
 	return true;
 }
 
-static void test_clock__a_moment_is_written_with_all_its_nanoseconds(void **state)
+TEST(test_clock__a_moment_is_written_with_all_its_nanoseconds)
 {
 	char text[VBD_TIME_TEXT_BYTES];
 	/* wall-clock time 2026-01-02T03:04:05.000000006Z */
 	uint64_t mono_ns = 1767323045000000006ULL - vbd_clock_wall_of_ns(0);
 
-	(void)state;
 	assert_ptr_equal(vbd_clock_format(mono_ns, text), text);
 	assert_string_equal(text, "2026-01-02T03:04:05.000000006Z");
 	(void)vbd_clock_format(mono_ns + 999999993, text);
@@ -139,19 +132,4 @@ static void test_clock__a_moment_is_written_with_all_its_nanoseconds(void **stat
 	assert_true(is_rfc3339(vbd_clock_format(vbd_clock_mono_ns(), text)));
 	assert_ptr_equal(vbd_clock_format_wall(1767323045000000006ULL, text), text);
 	assert_string_equal(text, "2026-01-02T03:04:05.000000006Z");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_clock__monotonic_time_only_grows),
-		cmocka_unit_test(test_clock__wall_time_keeps_the_distances_of_monotonic_time),
-		cmocka_unit_test(test_clock__wall_time_reads_no_exact_clock_as_a_rule),
-		cmocka_unit_test(test_clock__wall_time_is_that_of_the_system),
-		cmocka_unit_test(test_clock__a_clock_set_later_shows_in_all_times),
-		cmocka_unit_test(test_clock__a_slow_look_at_the_clock_moves_no_time),
-		cmocka_unit_test(test_clock__a_moment_is_written_with_all_its_nanoseconds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

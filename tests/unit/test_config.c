@@ -68,6 +68,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define CONFIG_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static void write_bytes(const char *path, const char *bytes, size_t len)
 {
 	FILE *file = fopen(path, "w");
@@ -118,9 +120,8 @@ static void assert_refused(
 	assert_memory_equal(&f->config, &before, sizeof(before));
 }
 
-static void test_config__the_defaults_are_safe_and_pass_the_check(void **state)
+CONFIG_TEST(test_config__the_defaults_are_safe_and_pass_the_check)
 {
-	struct fixture *f = *state;
 	const struct sockaddr_in *addr = (const struct sockaddr_in *)&f->config.listen[0].addr;
 
 	assert_int_equal(f->config.listen_count, 1);
@@ -141,10 +142,8 @@ static void test_config__the_defaults_are_safe_and_pass_the_check(void **state)
 	assert_int_equal(f->warnings, 0);
 }
 
-static void test_config__a_setting_takes_the_place_of_the_default(void **state)
+CONFIG_TEST(test_config__a_setting_takes_the_place_of_the_default)
 {
-	struct fixture *f = *state;
-
 	set(f, "workers", "64");
 	set(f, "cpu_affinity", "7,0-2");
 	assert_int_equal(f->config.cpu_affinity.count, 4);
@@ -174,10 +173,9 @@ static void test_config__a_setting_takes_the_place_of_the_default(void **state)
 	assert_int_equal(f->config.allowed_hosts_count, 0);
 }
 
-static void test_config__each_level_of_the_log_has_its_name(void **state)
+CONFIG_TEST(test_config__each_level_of_the_log_has_its_name)
 {
 	static const char *const names[] = {"error", "warning", "notice", "info", "debug"};
-	struct fixture *f = *state;
 
 	assert_int_equal(VBD_ARRAY_LEN(names), VBD_LOG_LEVEL_COUNT);
 	for (unsigned int i = 0; i < VBD_LOG_LEVEL_COUNT; i++) {
@@ -187,9 +185,8 @@ static void test_config__each_level_of_the_log_has_its_name(void **state)
 	assert_refused(f, "log_level", "", VBD_E_BAD_VALUE);
 }
 
-static void test_config__a_bad_setting_names_its_key_and_changes_nothing(void **state)
+CONFIG_TEST(test_config__a_bad_setting_names_its_key_and_changes_nothing)
 {
-	struct fixture *f = *state;
 	char longest[2000];
 
 	memset(longest, 'a', sizeof(longest) - 1);
@@ -230,10 +227,8 @@ static void test_config__a_bad_setting_names_its_key_and_changes_nothing(void **
 	assert_refused(f, "allowed_hosts", "1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g,h", VBD_E_TOO_LONG);
 }
 
-static void test_config__a_size_and_a_time_may_have_a_unit(void **state)
+CONFIG_TEST(test_config__a_size_and_a_time_may_have_a_unit)
 {
-	struct fixture *f = *state;
-
 	set(f, "limits.buffers_bytes", "2T");
 	assert_int_equal(f->config.limits.buffers_bytes, 2 * VBD_TIB);
 	set(f, "limits.receives_bytes", "64KiB");
@@ -254,7 +249,7 @@ static void test_config__a_size_and_a_time_may_have_a_unit(void **state)
 	assert_refused(f, "workers", "1s", VBD_E_WRONG_TYPE);
 }
 
-static void test_config__an_unknown_key_is_told_which_one_may_be_meant(void **state)
+CONFIG_TEST(test_config__an_unknown_key_is_told_which_one_may_be_meant)
 {
 	static const char *const cases[][2] = {
 		{"worker", "worker: unknown key; did you mean workers?"},
@@ -264,7 +259,6 @@ static void test_config__an_unknown_key_is_told_which_one_may_be_meant(void **st
 		{"records.end", "records.end: unknown key; did you mean records.ended?"},
 		{"colour", "colour: unknown key"},
 	};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		memset(&f->err, 0, sizeof(f->err));
@@ -274,13 +268,12 @@ static void test_config__an_unknown_key_is_told_which_one_may_be_meant(void **st
 	}
 }
 
-static void test_config__an_address_has_a_port_and_needs_no_resolver(void **state)
+CONFIG_TEST(test_config__an_address_has_a_port_and_needs_no_resolver)
 {
 	static const char *const bad[] = {"127.0.0.1", ":7480", "localhost:7480", "::1:7480",
 		"[::1]", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "[]:1",
 		"[::1]x:1", "127.0.0.1:7480 ", "a:b:1", ":", "127.1:7480", "0x7f.0.0.1:7480",
 		"0177.0.0.1:7480", "1:7480", "224.0.0.1:7480"};
-	struct fixture *f = *state;
 	const struct sockaddr_in6 *addr = (const struct sockaddr_in6 *)&f->config.listen[0].addr;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++)
@@ -295,10 +288,8 @@ static void test_config__an_address_has_a_port_and_needs_no_resolver(void **stat
 	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
 }
 
-static void test_config__a_file_sets_what_it_names_and_nothing_else(void **state)
+CONFIG_TEST(test_config__a_file_sets_what_it_names_and_nothing_else)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(load(f, "listen: '[::1]:9'\n"
 				 "allowed_hosts:\n"
 				 "  - a.example\n"
@@ -319,19 +310,16 @@ static void test_config__a_file_sets_what_it_names_and_nothing_else(void **state
 	assert_int_equal(f->config.default_cqe, 4096);
 }
 
-static void test_config__an_empty_value_is_not_an_absent_one(void **state)
+CONFIG_TEST(test_config__an_empty_value_is_not_an_absent_one)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(load(f, "listen: ''\nunix_socket: /tmp/a\n"), VBD_OK);
 	assert_int_equal(f->config.listen_count, 0);
 }
 
-static void test_config__a_file_with_nothing_in_it_is_fine(void **state)
+CONFIG_TEST(test_config__a_file_with_nothing_in_it_is_fine)
 {
 	static const char *const empty[] = {"", "\n", "# nothing\n", "{}", "limits:\nrecords:\n",
 		"---\n", "{}\n...\n", "limits: {}\nallowed_hosts:\n", "allowed_hosts: []"};
-	struct fixture *f = *state;
 	struct vbd_config defaults;
 
 	vbd_config_init(&defaults);
@@ -342,7 +330,7 @@ static void test_config__a_file_with_nothing_in_it_is_fine(void **state)
 	}
 }
 
-static void test_config__a_bad_file_is_refused_with_file_line_and_key(void **state)
+CONFIG_TEST(test_config__a_bad_file_is_refused_with_file_line_and_key)
 {
 	static const struct {
 		const char *yaml;
@@ -424,7 +412,6 @@ static void test_config__a_bad_file_is_refused_with_file_line_and_key(void **sta
 		{"[a]: 1\n", 1, VBD_E_BAD_VALUE, "the file: a key is one text"},
 		{"limits:\n  ? [a]\n  : 1\n", 2, VBD_E_BAD_VALUE, "limits: a key is one text"},
 	};
-	struct fixture *f = *state;
 	struct vbd_config before = f->config;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
@@ -438,9 +425,8 @@ static void test_config__a_bad_file_is_refused_with_file_line_and_key(void **sta
 	}
 }
 
-static void test_config__a_bad_file_with_a_long_path_is_told_by_its_end(void **state)
+CONFIG_TEST(test_config__a_bad_file_with_a_long_path_is_told_by_its_end)
 {
-	struct fixture *f = *state;
 	const char *name = strrchr(f->path, '/') + 1;
 	char path[1024], end[64];
 
@@ -455,10 +441,8 @@ static void test_config__a_bad_file_with_a_long_path_is_told_by_its_end(void **s
 		fail_msg("'%s' does not have '%s'", f->err.text, end);
 }
 
-static void test_config__a_file_that_cannot_be_read_says_why(void **state)
+CONFIG_TEST(test_config__a_file_that_cannot_be_read_says_why)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(
 		vbd_config_load(&f->config, "/nonexistent/verbsd.yaml", &f->err), VBD_E_NOT_FOUND);
 	assert_non_null(strstr(f->err.text, "/nonexistent/verbsd.yaml"));
@@ -468,9 +452,8 @@ static void test_config__a_file_that_cannot_be_read_says_why(void **state)
 	assert_non_null(strstr(f->err.text, "not a regular file"));
 }
 
-static void test_config__a_file_that_is_too_long_is_refused(void **state)
+CONFIG_TEST(test_config__a_file_that_is_too_long_is_refused)
 {
-	struct fixture *f = *state;
 	size_t len = 70000;
 	char *text = malloc(len);
 
@@ -481,9 +464,8 @@ static void test_config__a_file_that_is_too_long_is_refused(void **state)
 	free(text);
 }
 
-static void test_config__a_list_that_is_too_long_is_refused(void **state)
+CONFIG_TEST(test_config__a_list_that_is_too_long_is_refused)
 {
-	struct fixture *f = *state;
 	char text[8192] = "allowed_hosts:\n";
 	char item[5000];
 
@@ -509,7 +491,7 @@ static void set_key(struct vbd_config *config, const char *key, const char *valu
 }
 
 /* Whether a running daemon takes up the change of one key, and what its configuration then is. */
-static void test_config__a_reload_takes_what_may_change(void **state)
+CONFIG_TEST(test_config__a_reload_takes_what_may_change)
 {
 	static const struct {
 		const char *key, *value;
@@ -535,7 +517,6 @@ static void test_config__a_reload_takes_what_may_change(void **state)
 	static struct vbd_config config, fresh, before;
 	static struct vbd_config_changes changes;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		vbd_config_init(&config);
 		vbd_config_init(&fresh);
@@ -559,9 +540,8 @@ static void test_config__a_reload_takes_what_may_change(void **state)
 	}
 }
 
-static void test_config__several_addresses_are_a_list_and_one_is_a_text(void **state)
+CONFIG_TEST(test_config__several_addresses_are_a_list_and_one_is_a_text)
 {
-	struct fixture *f = *state;
 	const struct sockaddr_in *addr = (const struct sockaddr_in *)&f->config.listen[1].addr;
 
 	assert_int_equal(load(f, "listen:\n  - http://[::1]:1\n  - https://127.0.0.2:2\n"
@@ -584,9 +564,8 @@ static void test_config__several_addresses_are_a_list_and_one_is_a_text(void **s
 	assert_refused(f, "listen", "ftp://127.0.0.1:1", VBD_E_BAD_VALUE);
 }
 
-static void test_config__processors_that_the_process_may_not_run_on_are_refused(void **state)
+CONFIG_TEST(test_config__processors_that_the_process_may_not_run_on_are_refused)
 {
-	struct fixture *f = *state;
 	cpu_set_t before, after;
 	char first[8];
 	size_t cpu = 0;
@@ -626,10 +605,9 @@ static void assert_safe(struct fixture *f, const char *listen)
 static const char *const reached_by_others[] = {"0.0.0.0:7480", "192.0.2.1:1", "[::]:1",
 	"[2001:db8::1]:1", "[::ffff:192.0.2.1]:1", "128.0.0.1:1", "127.0.0.1:1,192.0.2.1:1"};
 
-static void test_config__an_address_that_others_reach_needs_tls_and_credentials(void **state)
+CONFIG_TEST(test_config__an_address_that_others_reach_needs_tls_and_credentials)
 {
 	static const char *const closed[] = {"127.8.9.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(closed); i++)
 		assert_safe(f, closed[i]);
@@ -653,10 +631,8 @@ static void test_config__an_address_that_others_reach_needs_tls_and_credentials(
 	assert_unsafe(f, "192.0.2.1:1", "control_token_file");
 }
 
-static void test_config__insecure_gives_up_tls_but_not_the_token(void **state)
+CONFIG_TEST(test_config__insecure_gives_up_tls_but_not_the_token)
 {
-	struct fixture *f = *state;
-
 	set(f, "insecure", "true");
 	assert_unsafe(f, "192.0.2.1:1", "control_token_file");
 	write_text(f->path, "0123456789abcdef\n");
@@ -678,10 +654,8 @@ static bool is_tls(struct fixture *f, const char *listen)
 	return tls;
 }
 
-static void test_config__tls_is_for_other_hosts_unless_the_address_says_more(void **state)
+CONFIG_TEST(test_config__tls_is_for_other_hosts_unless_the_address_says_more)
 {
-	struct fixture *f = *state;
-
 	set(f, "tls.certificate", "cert.pem");
 	set(f, "tls.key", "key.pem");
 	set(f, "tls.client_ca", "ca.pem");
@@ -693,7 +667,7 @@ static void test_config__tls_is_for_other_hosts_unless_the_address_says_more(voi
 	assert_false(is_tls(f, "http://192.0.2.1:1"));
 }
 
-static void test_config__files_for_tls_come_together(void **state)
+CONFIG_TEST(test_config__files_for_tls_come_together)
 {
 	static const struct {
 		const char *key;
@@ -706,7 +680,6 @@ static void test_config__files_for_tls_come_together(void **state)
 		{"tls.client_certificate", "required", "tls.client_ca"},
 		{"tls.client_crl", "crl.pem", "tls.client_ca"},
 	};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		vbd_config_init(&f->config);
@@ -717,9 +690,8 @@ static void test_config__files_for_tls_come_together(void **state)
 	}
 }
 
-static void test_config__a_unix_socket_that_was_handed_over_needs_no_token(void **state)
+CONFIG_TEST(test_config__a_unix_socket_that_was_handed_over_needs_no_token)
 {
-	struct fixture *f = *state;
 	const struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	const struct sockaddr unknown = {.sa_family = AF_UNSPEC};
 	bool tls = true;
@@ -733,10 +705,8 @@ static void test_config__a_unix_socket_that_was_handed_over_needs_no_token(void 
 		VBD_E_PERMISSION_DENIED);
 }
 
-static void test_config__a_token_is_the_first_line_of_its_file(void **state)
+CONFIG_TEST(test_config__a_token_is_the_first_line_of_its_file)
 {
-	struct fixture *f = *state;
-
 	write_text(f->path, "0123456789abcdef\r\nand a comment\n");
 	write_text(f->second_path, "fedcba9876543210");
 	set(f, "control_token_file", f->path);
@@ -747,9 +717,8 @@ static void test_config__a_token_is_the_first_line_of_its_file(void **state)
 	assert_int_equal(f->warnings, 0);
 }
 
-static void test_config__a_bad_token_is_refused_and_not_shown(void **state)
+CONFIG_TEST(test_config__a_bad_token_is_refused_and_not_shown)
 {
-	struct fixture *f = *state;
 	char longest[600];
 	const char *const bad[] = {"", "\n0123456789abcdef\n", "0123456789abcde", longest,
 		"0123456789 abcdef", "0123456789abcde\xc3\xa4", "0123456789\tabcdef"};
@@ -770,10 +739,9 @@ static void test_config__a_bad_token_is_refused_and_not_shown(void **state)
 	assert_non_null(strstr(f->err.text, "read_token_file: /nonexistent/token"));
 }
 
-static void test_config__nothing_behind_a_nul_is_left_out_of_a_token(void **state)
+CONFIG_TEST(test_config__nothing_behind_a_nul_is_left_out_of_a_token)
 {
 	static const char text[] = "0123456789abcdef\0more\n";
-	struct fixture *f = *state;
 
 	set(f, "read_token_file", f->path);
 	write_bytes(f->path, text, sizeof(text) - 1);
@@ -781,10 +749,8 @@ static void test_config__nothing_behind_a_nul_is_left_out_of_a_token(void **stat
 	assert_non_null(strstr(f->err.text, "not printable"));
 }
 
-static void test_config__one_token_for_both_roles_is_refused(void **state)
+CONFIG_TEST(test_config__one_token_for_both_roles_is_refused)
 {
-	struct fixture *f = *state;
-
 	write_text(f->path, "0123456789abcdef\n");
 	set(f, "control_token_file", f->path);
 	set(f, "read_token_file", f->path);
@@ -792,11 +758,10 @@ static void test_config__one_token_for_both_roles_is_refused(void **state)
 	assert_string_equal(f->err.pointer, "read_token_file");
 }
 
-static void test_config__a_token_file_that_others_can_read_or_change_is_refused(void **state)
+CONFIG_TEST(test_config__a_token_file_that_others_can_read_or_change_is_refused)
 {
 	static const mode_t bad[] = {0604, 0602, 0620, 0666, 0644};
 	static const mode_t good[] = {0400, 0600, 0440, 0640};
-	struct fixture *f = *state;
 
 	write_text(f->path, "0123456789abcdef\n");
 	set(f, "control_token_file", f->path);
@@ -815,10 +780,8 @@ static void test_config__a_token_file_that_others_can_read_or_change_is_refused(
 	}
 }
 
-static void test_config__a_token_file_of_another_user_is_refused(void **state)
+CONFIG_TEST(test_config__a_token_file_of_another_user_is_refused)
 {
-	struct fixture *f = *state;
-
 	if (geteuid() != 0)
 		skip();
 	write_text(f->path, "0123456789abcdef\n");
@@ -829,10 +792,8 @@ static void test_config__a_token_file_of_another_user_is_refused(void **state)
 }
 
 /* A FIFO without a writer would keep open(2) waiting for one. */
-static void test_config__what_is_not_a_regular_file_is_refused_at_once(void **state)
+CONFIG_TEST(test_config__what_is_not_a_regular_file_is_refused_at_once)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(unlink(f->path), 0);
 	assert_int_equal(mkfifo(f->path, 0600), 0);
 	set(f, "control_token_file", f->path);
@@ -842,9 +803,8 @@ static void test_config__what_is_not_a_regular_file_is_refused_at_once(void **st
 	assert_int_equal(vbd_config_load(&f->config, f->path, &f->err), VBD_E_BAD_VALUE);
 }
 
-static void test_config__the_group_of_the_socket_must_be_there(void **state)
+CONFIG_TEST(test_config__the_group_of_the_socket_must_be_there)
 {
-	struct fixture *f = *state;
 	struct group *own = getgrgid(getgid());
 
 	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
@@ -859,10 +819,8 @@ static void test_config__the_group_of_the_socket_must_be_there(void **state)
 	assert_non_null(strstr(f->err.text, "no-such-group"));
 }
 
-static void test_config__values_that_contradict_each_other_are_refused(void **state)
+CONFIG_TEST(test_config__values_that_contradict_each_other_are_refused)
 {
-	struct fixture *f = *state;
-
 	set(f, "shutdown_timeout_ms", "100");
 	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_OUT_OF_RANGE);
 	assert_string_equal(f->err.pointer, "shutdown_timeout_ms");
@@ -877,9 +835,8 @@ static void dump(const struct vbd_config *config, const char *path)
 	assert_int_equal(fclose(out), 0);
 }
 
-static void test_config__what_is_dumped_loads_as_what_it_was(void **state)
+CONFIG_TEST(test_config__what_is_dumped_loads_as_what_it_was)
 {
-	struct fixture *f = *state;
 	struct vbd_config loaded;
 
 	set(f, "listen", "");
@@ -946,9 +903,8 @@ static size_t split_lines(char *text, char *lines[200])
 
 /* The installed file: local users come by the socket, whose uid rule TCP on a loopback would void.
  */
-static void test_config__the_example_file_serves_the_unix_socket_only(void **state)
+CONFIG_TEST(test_config__the_example_file_serves_the_unix_socket_only)
 {
-	struct fixture *f = *state;
 	char *example = read_all(VBD_SOURCE_DIR "/cmd/verbsd.yaml");
 
 	if (load(f, example) != VBD_OK)
@@ -960,9 +916,8 @@ static void test_config__the_example_file_serves_the_unix_socket_only(void **sta
 	free(example);
 }
 
-static void test_config__the_example_file_shows_every_key_with_its_default(void **state)
+CONFIG_TEST(test_config__the_example_file_shows_every_key_with_its_default)
 {
-	struct fixture *f = *state;
 	char *example = read_all(VBD_SOURCE_DIR "/cmd/verbsd.yaml");
 	char *dumped;
 	char *example_lines[200];
@@ -982,49 +937,4 @@ static void test_config__the_example_file_shows_every_key_with_its_default(void 
 		assert_string_equal(example_lines[i], dumped_lines[i]);
 	free(dumped);
 	free(example);
-}
-
-#define CONFIG_TEST(name) cmocka_unit_test_setup_teardown(test_config__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		CONFIG_TEST(the_defaults_are_safe_and_pass_the_check),
-		CONFIG_TEST(a_setting_takes_the_place_of_the_default),
-		CONFIG_TEST(each_level_of_the_log_has_its_name),
-		CONFIG_TEST(a_bad_setting_names_its_key_and_changes_nothing),
-		CONFIG_TEST(a_size_and_a_time_may_have_a_unit),
-		CONFIG_TEST(an_unknown_key_is_told_which_one_may_be_meant),
-		CONFIG_TEST(an_address_has_a_port_and_needs_no_resolver),
-		CONFIG_TEST(a_file_sets_what_it_names_and_nothing_else),
-		CONFIG_TEST(an_empty_value_is_not_an_absent_one),
-		CONFIG_TEST(a_file_with_nothing_in_it_is_fine),
-		CONFIG_TEST(a_bad_file_is_refused_with_file_line_and_key),
-		CONFIG_TEST(a_bad_file_with_a_long_path_is_told_by_its_end),
-		CONFIG_TEST(a_file_that_cannot_be_read_says_why),
-		CONFIG_TEST(a_file_that_is_too_long_is_refused),
-		CONFIG_TEST(a_list_that_is_too_long_is_refused),
-		CONFIG_TEST(a_reload_takes_what_may_change),
-		CONFIG_TEST(several_addresses_are_a_list_and_one_is_a_text),
-		CONFIG_TEST(processors_that_the_process_may_not_run_on_are_refused),
-		CONFIG_TEST(an_address_that_others_reach_needs_tls_and_credentials),
-		CONFIG_TEST(insecure_gives_up_tls_but_not_the_token),
-		CONFIG_TEST(tls_is_for_other_hosts_unless_the_address_says_more),
-		CONFIG_TEST(files_for_tls_come_together),
-		CONFIG_TEST(a_unix_socket_that_was_handed_over_needs_no_token),
-		CONFIG_TEST(a_token_is_the_first_line_of_its_file),
-		CONFIG_TEST(a_bad_token_is_refused_and_not_shown),
-		CONFIG_TEST(nothing_behind_a_nul_is_left_out_of_a_token),
-		CONFIG_TEST(one_token_for_both_roles_is_refused),
-		CONFIG_TEST(a_token_file_that_others_can_read_or_change_is_refused),
-		CONFIG_TEST(a_token_file_of_another_user_is_refused),
-		CONFIG_TEST(what_is_not_a_regular_file_is_refused_at_once),
-		CONFIG_TEST(the_group_of_the_socket_must_be_there),
-		CONFIG_TEST(values_that_contradict_each_other_are_refused),
-		CONFIG_TEST(what_is_dumped_loads_as_what_it_was),
-		CONFIG_TEST(the_example_file_serves_the_unix_socket_only),
-		CONFIG_TEST(the_example_file_shows_every_key_with_its_default),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

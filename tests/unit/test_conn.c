@@ -81,12 +81,11 @@ static void await_the_end(struct rig_conn *rc)
 
 /* Coming up. */
 
-static void test_conn__an_active_connection_comes_up(void **test_state)
+RIG_TEST(test_conn__an_active_connection_comes_up)
 {
 	static const enum vbd_conn_state told[] = {
 		VBD_CONN_RESOLVING_ROUTE, VBD_CONN_CONNECTING, VBD_CONN_ESTABLISHED};
 	static const char *const moves[] = {"RESET -> INIT", "INIT -> RTR", "RTR -> RTS"};
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	assert_notified(rc, told, VBD_ARRAY_LEN(told));
@@ -102,9 +101,8 @@ static void test_conn__an_active_connection_comes_up(void **test_state)
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
-static void test_conn__an_open_asks_the_device_for_nothing_that_is_known(void **test_state)
+RIG_TEST(test_conn__an_open_asks_the_device_for_nothing_that_is_known)
 {
-	struct rig *rig = *test_state;
 	struct vbd_device *device;
 	struct rig_conn *rc;
 
@@ -144,9 +142,8 @@ static void connects_on_a_call_thread(struct rig *rig)
 
 /* A move to RTR would wait on a call thread. On the control thread the fake demands that the
  * hardware address is known. */
-static void test_conn__a_known_neighbour_needs_no_call_thread(void **test_state)
+RIG_TEST(test_conn__a_known_neighbour_needs_no_call_thread)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_device *device = rc->conn->qp.device;
 
@@ -163,20 +160,16 @@ static void test_conn__a_known_neighbour_needs_no_call_thread(void **test_state)
 }
 
 /* On the control thread the fake demands that the hardware address is known. */
-static void test_conn__a_neighbour_that_the_kernel_lost_is_asked_for_on_a_call_thread(
-	void **test_state)
+RIG_TEST(test_conn__a_neighbour_that_the_kernel_lost_is_asked_for_on_a_call_thread)
 {
-	struct rig *rig = *test_state;
-
 	(void)rig_conn_connect(rig, NULL);
 	fake_lose_neighbours();
 	fake_block("ibv_modify_qp");
 	connects_on_a_call_thread(rig);
 }
 
-static void test_conn__only_a_channel_that_stood_still_is_resumed_by_a_command(void **test_state)
+RIG_TEST(test_conn__only_a_channel_that_stood_still_is_resumed_by_a_command)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_channel *channel = rc->conn->qp.channel;
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
@@ -196,9 +189,8 @@ static void test_conn__only_a_channel_that_stood_still_is_resumed_by_a_command(v
 	assert_int_equal(vbd_counter_get(&channel->resumes_sent), 1);
 }
 
-static void test_conn__receives_are_posted_before_the_peer_hears_of_us(void **test_state)
+RIG_TEST(test_conn__receives_are_posted_before_the_peer_hears_of_us)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	assert_int_equal(fake_count("ibv_post_recv"), 1); /* a chain */
@@ -208,9 +200,8 @@ static void test_conn__receives_are_posted_before_the_peer_hears_of_us(void **te
 	assert_true(fake_id_asked(rc->conn->cm_id).established);
 }
 
-static void test_conn__the_qp_gets_what_was_asked_for(void **test_state)
+RIG_TEST(test_conn__the_qp_gets_what_was_asked_for)
 {
-	struct rig *rig = *test_state;
 	struct vbd_conn_params params = rig_params();
 	const struct vbd_qp_info *info;
 	struct fake_id_asked asked;
@@ -247,9 +238,8 @@ static void test_conn__the_qp_gets_what_was_asked_for(void **test_state)
 	assert_true(info->gid_known);
 }
 
-static void test_conn__reads_are_lowered_to_what_device_and_peer_allow(void **test_state)
+RIG_TEST(test_conn__reads_are_lowered_to_what_device_and_peer_allow)
 {
-	struct rig *rig = *test_state;
 	struct vbd_conn_params params = rig_params();
 	const struct vbd_pv_cm_event response = {
 		.type = RDMA_CM_EVENT_CONNECT_RESPONSE,
@@ -277,11 +267,10 @@ static void test_conn__reads_are_lowered_to_what_device_and_peer_allow(void **te
 	assert_int_equal(rc->conn->qp.info.responder_resources, 3);
 }
 
-static void test_conn__a_tos_and_a_source_reach_the_cm(void **test_state)
+RIG_TEST(test_conn__a_tos_and_a_source_reach_the_cm)
 {
 	static const struct vbd_conn_ops no_ops = {0};
 	const struct sockaddr_in dst = {.sin_family = AF_INET, .sin_port = htons(1)};
-	struct rig *rig = *test_state;
 	struct vbd_conn_params params = rig_params();
 	struct sockaddr_in src = rig->device->addr;
 	struct vbd_conn *conn;
@@ -301,10 +290,9 @@ static void test_conn__a_tos_and_a_source_reach_the_cm(void **test_state)
 	vbd_conn_destroy(conn);
 }
 
-static void test_conn__on_iwarp_established_comes_without_a_response(void **test_state)
+RIG_TEST(test_conn__on_iwarp_established_comes_without_a_response)
 {
 	static const char *const moves[] = {"RESET -> INIT", "INIT -> RTS"};
-	struct rig *rig = *test_state;
 	struct rig_conn *rc;
 
 	rig_make_iwarp(rig);
@@ -341,9 +329,8 @@ static void until_returned(struct rig_conn *rc)
 	}
 }
 
-static void test_conn__a_silent_iwarp_host_stops_nothing_else(void **test_state)
+RIG_TEST(test_conn__a_silent_iwarp_host_stops_nothing_else)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *silent, *other;
 
 	rig_make_iwarp(rig);
@@ -360,9 +347,8 @@ static void test_conn__a_silent_iwarp_host_stops_nothing_else(void **test_state)
 	assert_ended(silent, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
-static void test_conn__the_deadline_interrupts_a_blocked_connect(void **test_state)
+RIG_TEST(test_conn__the_deadline_interrupts_a_blocked_connect)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc;
 
 	rig_make_iwarp(rig);
@@ -375,9 +361,8 @@ static void test_conn__the_deadline_interrupts_a_blocked_connect(void **test_sta
 }
 
 /* The signal may come before the call sleeps in the kernel: then nothing wakes it. */
-static void test_conn__a_lost_interrupt_is_repeated(void **test_state)
+RIG_TEST(test_conn__a_lost_interrupt_is_repeated)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc;
 
 	rig_make_iwarp(rig);
@@ -396,9 +381,8 @@ static void test_conn__a_lost_interrupt_is_repeated(void **test_state)
 
 /* A server that takes the TCP connection and says nothing: siw destroys neither QP nor id before
  * its own deadline of 10 s. */
-static void test_conn__a_mute_iwarp_peer_does_not_delay_the_end(void **test_state)
+RIG_TEST(test_conn__a_mute_iwarp_peer_does_not_delay_the_end)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc, *other;
 	struct rdma_cm_id *id;
 
@@ -426,9 +410,8 @@ static void test_conn__a_mute_iwarp_peer_does_not_delay_the_end(void **test_stat
 	rig_assert_idle(rig);
 }
 
-static void test_conn__the_cm_may_be_faster_than_the_return_of_connect(void **test_state)
+RIG_TEST(test_conn__the_cm_may_be_faster_than_the_return_of_connect)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc;
 
 	rig_make_iwarp(rig);
@@ -439,9 +422,8 @@ static void test_conn__the_cm_may_be_faster_than_the_return_of_connect(void **te
 }
 
 /* The name of the event says that the peer does not answer, which it may well do. */
-static void test_conn__another_host_at_the_address_of_a_live_peer_is_named(void **test_state)
+RIG_TEST(test_conn__another_host_at_the_address_of_a_live_peer_is_named)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	const struct vbd_error *error = &rc->conn->qp.first_error.error;
 
@@ -451,9 +433,8 @@ static void test_conn__another_host_at_the_address_of_a_live_peer_is_named(void 
 	assert_string_equal(error->hint, vbd_cm_meaning_hint(VBD_CM_ADDRESS_TAKEN));
 }
 
-static void test_conn__a_refused_iwarp_connect_ends_it(void **test_state)
+RIG_TEST(test_conn__a_refused_iwarp_connect_ends_it)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc;
 
 	rig_make_iwarp(rig);
@@ -465,10 +446,9 @@ static void test_conn__a_refused_iwarp_connect_ends_it(void **test_state)
 	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "nobody listens on that port"));
 }
 
-static void test_conn__an_iwarp_host_that_does_not_answer_is_unreachable(void **test_state)
+RIG_TEST(test_conn__an_iwarp_host_that_does_not_answer_is_unreachable)
 {
 	static const int errnums[] = {ETIMEDOUT, EHOSTUNREACH, ENETUNREACH};
-	struct rig *rig = *test_state;
 
 	rig_make_iwarp(rig);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(errnums); i++) {
@@ -485,9 +465,8 @@ static void test_conn__an_iwarp_host_that_does_not_answer_is_unreachable(void **
 #define PEER_THREADS 64
 
 /* Connects that wait for a thread end without having been made. */
-static void test_conn__more_silent_hosts_than_threads_are_queued(void **test_state)
+RIG_TEST(test_conn__more_silent_hosts_than_threads_are_queued)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rcs[PEER_THREADS + 2];
 	unsigned int queued, running;
 
@@ -515,11 +494,10 @@ static void test_conn__more_silent_hosts_than_threads_are_queued(void **test_sta
 	assert_int_equal(fake_blocked(), 0);
 }
 
-static void test_conn__a_passive_connection_comes_up(void **test_state)
+RIG_TEST(test_conn__a_passive_connection_comes_up)
 {
 	static const enum vbd_conn_state told[] = {VBD_CONN_ACCEPTING, VBD_CONN_ESTABLISHED};
 	static const char *const moves[] = {"RESET -> INIT", "INIT -> RTR", "RTR -> RTS"};
-	struct rig *rig = *test_state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct rig_conn *rc;
 
@@ -546,9 +524,8 @@ static void test_conn__a_passive_connection_comes_up(void **test_state)
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
-static void test_conn__on_iwarp_the_kernel_moves_the_accepted_qp(void **test_state)
+RIG_TEST(test_conn__on_iwarp_the_kernel_moves_the_accepted_qp)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc;
 
 	rig_make_iwarp(rig);
@@ -559,9 +536,8 @@ static void test_conn__on_iwarp_the_kernel_moves_the_accepted_qp(void **test_sta
 	assert_int_equal(rc->conn->qp.info.state, IBV_QPS_RTS);
 }
 
-static void test_conn__data_before_established_is_told_to_the_cm(void **test_state)
+RIG_TEST(test_conn__data_before_established_is_told_to_the_cm)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_ACCEPTING);
 
 	fake_qp_async(rc->conn->qp.ibv_qp, IBV_EVENT_COMM_EST);
@@ -578,9 +554,8 @@ static void test_conn__data_before_established_is_told_to_the_cm(void **test_sta
 	assert_int_equal(fake_count("rdma_notify"), 1);
 }
 
-static void test_conn__private_data_of_the_peer_is_kept(void **test_state)
+RIG_TEST(test_conn__private_data_of_the_peer_is_kept)
 {
-	struct rig *rig = *test_state;
 	struct vbd_pv_cm_event response = {
 		.type = RDMA_CM_EVENT_CONNECT_RESPONSE,
 		.has_conn_param = true,
@@ -599,9 +574,8 @@ static void test_conn__private_data_of_the_peer_is_kept(void **test_state)
 	assert_memory_equal(rc->conn->peer_private_data.bytes, response.private_data, 255);
 }
 
-static void test_conn__ids_without_a_device_fail_cleanly(void **test_state)
+RIG_TEST(test_conn__ids_without_a_device_fail_cleanly)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_create(rig, NULL);
 
 	/* rdma-core PR #1547: ADDR_RESOLVED, and no device bound. */
@@ -616,9 +590,8 @@ static void test_conn__ids_without_a_device_fail_cleanly(void **test_state)
 
 /* Not coming up. */
 
-static void test_conn__a_rejection_keeps_its_reason(void **test_state)
+RIG_TEST(test_conn__a_rejection_keeps_its_reason)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
 	const struct vbd_error *error = &rc->conn->qp.first_error.error;
 
@@ -642,7 +615,7 @@ struct failure_row {
 	enum vbd_status status;
 };
 
-static void test_conn__a_cm_error_becomes_the_reason(void **test_state)
+RIG_TEST(test_conn__a_cm_error_becomes_the_reason)
 {
 	static const struct failure_row rows[] = {
 		{VBD_CONN_RESOLVING_ADDR, RDMA_CM_EVENT_ADDR_ERROR, VBD_REASON_ADDR_ERROR,
@@ -660,7 +633,6 @@ static void test_conn__a_cm_error_becomes_the_reason(void **test_state)
 		{VBD_CONN_RESOLVING_ADDR, (enum rdma_cm_event_type)77, VBD_REASON_PROTOCOL_ERROR,
 			VBD_E_INTERNAL},
 	};
-	struct rig *rig = *test_state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct rig_conn *rc = rig_conn_in(rig, rows[i].state);
@@ -676,7 +648,7 @@ static void test_conn__a_cm_error_becomes_the_reason(void **test_state)
 }
 
 /* The statuses of an address that this host, not the peer, makes useless. */
-static void test_conn__an_address_error_says_whose_fault_it_is(void **test_state)
+RIG_TEST(test_conn__an_address_error_says_whose_fault_it_is)
 {
 	static const struct {
 		int status;
@@ -689,7 +661,6 @@ static void test_conn__an_address_error_says_whose_fault_it_is(void **test_state
 		{-1, VBD_REASON_ADDR_ERROR, VBD_E_ADDR_ERROR, "can't open the device"},
 		{-ETIMEDOUT, VBD_REASON_ADDR_ERROR, VBD_E_ADDR_ERROR, "could not be resolved"},
 	};
-	struct rig *rig = *test_state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_RESOLVING_ADDR);
@@ -707,10 +678,8 @@ static void test_conn__an_address_error_says_whose_fault_it_is(void **test_state
 	}
 }
 
-static void test_conn__unreachable_ends_every_state(void **test_state)
+RIG_TEST(test_conn__unreachable_ends_every_state)
 {
-	struct rig *rig = *test_state;
-
 	for (size_t i = 0; i < VBD_ARRAY_LEN(open_states); i++) {
 		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
 
@@ -722,10 +691,8 @@ static void test_conn__unreachable_ends_every_state(void **test_state)
 	}
 }
 
-static void test_conn__a_deadline_ends_every_waiting_state(void **test_state)
+RIG_TEST(test_conn__a_deadline_ends_every_waiting_state)
 {
-	struct rig *rig = *test_state;
-
 	for (size_t i = 0; i < VBD_ARRAY_LEN(open_states); i++) {
 		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
 
@@ -741,20 +708,18 @@ static void test_conn__a_deadline_ends_every_waiting_state(void **test_state)
 	assert_int_equal(fake_count("rdma_reject"), 1);
 }
 
-static void test_conn__a_late_deadline_leaves_an_established_one_alone(void **test_state)
+RIG_TEST(test_conn__a_late_deadline_leaves_an_established_one_alone)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	vbd_conn_deadline(rc->conn);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_conn__a_name_without_address_fails(void **test_state)
+RIG_TEST(test_conn__a_name_without_address_fails)
 {
 	struct vbd_conn_params params = rig_params();
 	static const struct vbd_conn_ops no_ops = {0};
-	struct rig *rig = *test_state;
 	struct vbd_error why = {.source = VBD_SOURCE_GAI, .raw = -2};
 	struct vbd_conn *conn;
 
@@ -769,9 +734,8 @@ static void test_conn__a_name_without_address_fails(void **test_state)
 	vbd_conn_destroy(conn);
 }
 
-static void test_conn__without_a_cm_there_is_no_connecting(void **test_state)
+RIG_TEST(test_conn__without_a_cm_there_is_no_connecting)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc;
 
 	rig_stop(rig);
@@ -795,9 +759,8 @@ static void test_conn__without_a_cm_there_is_no_connecting(void **test_state)
 
 /* Decisions. */
 
-static void test_conn__a_request_can_be_rejected(void **test_state)
+RIG_TEST(test_conn__a_request_can_be_rejected)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 
 	assert_int_equal(vbd_conn_reject(rc->conn, NULL, false, &rig->err), VBD_OK);
@@ -805,9 +768,8 @@ static void test_conn__a_request_can_be_rejected(void **test_state)
 	assert_int_equal(fake_count("rdma_reject"), 1);
 }
 
-static void test_conn__closing_a_request_rejects_it(void **test_state)
+RIG_TEST(test_conn__closing_a_request_rejects_it)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 
 	rig_close(rc);
@@ -815,9 +777,8 @@ static void test_conn__closing_a_request_rejects_it(void **test_state)
 	assert_int_equal(fake_count("rdma_reject"), 1);
 }
 
-static void test_conn__a_reject_that_fails_still_lets_go(void **test_state)
+RIG_TEST(test_conn__a_reject_that_fails_still_lets_go)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 
 	fake_fail_next("rdma_reject", EINVAL);
@@ -825,10 +786,8 @@ static void test_conn__a_reject_that_fails_still_lets_go(void **test_state)
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_REJECTED_LOCALLY);
 }
 
-static void test_conn__only_a_request_can_be_accepted_or_rejected(void **test_state)
+RIG_TEST(test_conn__only_a_request_can_be_accepted_or_rejected)
 {
-	struct rig *rig = *test_state;
-
 	for (size_t i = 0; i < VBD_ARRAY_LEN(all_states); i++) {
 		struct vbd_error err = {0};
 		struct rig_conn *rc;
@@ -843,9 +802,8 @@ static void test_conn__only_a_request_can_be_accepted_or_rejected(void **test_st
 	}
 }
 
-static void test_conn__a_listener_may_refuse_without_a_connection(void **test_state)
+RIG_TEST(test_conn__a_listener_may_refuse_without_a_connection)
 {
-	struct rig *rig = *test_state;
 	struct rig_listener *listener = rig_listener(rig);
 
 	listener->refuse = true;
@@ -859,11 +817,10 @@ static void test_conn__a_listener_may_refuse_without_a_connection(void **test_st
 
 /* Going down. */
 
-static void test_conn__the_peer_disconnects(void **test_state)
+RIG_TEST(test_conn__the_peer_disconnects)
 {
 	static const enum vbd_conn_state told[] = {VBD_CONN_RESOLVING_ROUTE, VBD_CONN_CONNECTING,
 		VBD_CONN_ESTABLISHED, VBD_CONN_DRAINING, VBD_CONN_CLOSED};
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
@@ -879,10 +836,8 @@ static void test_conn__the_peer_disconnects(void **test_state)
 	assert_int_equal(slabs_use(rig->fabric).taken_bytes, 0);
 }
 
-static void test_conn__a_peer_that_gives_up_early_is_a_clean_end(void **test_state)
+RIG_TEST(test_conn__a_peer_that_gives_up_early_is_a_clean_end)
 {
-	struct rig *rig = *test_state;
-
 	for (size_t i = 0; i < VBD_ARRAY_LEN(open_states); i++) {
 		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
 
@@ -891,10 +846,8 @@ static void test_conn__a_peer_that_gives_up_early_is_a_clean_end(void **test_sta
 	}
 }
 
-static void test_conn__a_local_close_ends_every_state(void **test_state)
+RIG_TEST(test_conn__a_local_close_ends_every_state)
 {
-	struct rig *rig = *test_state;
-
 	for (size_t i = 0; i < VBD_ARRAY_LEN(open_states); i++) {
 		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
 
@@ -905,10 +858,8 @@ static void test_conn__a_local_close_ends_every_state(void **test_state)
 	}
 }
 
-static void test_conn__a_shutdown_ends_every_state(void **test_state)
+RIG_TEST(test_conn__a_shutdown_ends_every_state)
 {
-	struct rig *rig = *test_state;
-
 	for (size_t i = 0; i < VBD_ARRAY_LEN(open_states); i++) {
 		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
 
@@ -917,10 +868,8 @@ static void test_conn__a_shutdown_ends_every_state(void **test_state)
 	}
 }
 
-static void test_conn__an_error_from_above_ends_every_state(void **test_state)
+RIG_TEST(test_conn__an_error_from_above_ends_every_state)
 {
-	struct rig *rig = *test_state;
-
 	for (size_t i = 0; i < VBD_ARRAY_LEN(open_states); i++) {
 		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
 		struct vbd_error why = {.source = VBD_SOURCE_DEADLINE};
@@ -932,9 +881,8 @@ static void test_conn__an_error_from_above_ends_every_state(void **test_state)
 	}
 }
 
-static void test_conn__a_disconnect_that_fails_does_not_matter(void **test_state)
+RIG_TEST(test_conn__a_disconnect_that_fails_does_not_matter)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_fail_next("rdma_disconnect", EINVAL);
@@ -944,9 +892,8 @@ static void test_conn__a_disconnect_that_fails_does_not_matter(void **test_state
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
-static void test_conn__closing_twice_is_closing_once(void **test_state)
+RIG_TEST(test_conn__closing_twice_is_closing_once)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
 
 	vbd_conn_close(rc->conn, VBD_REASON_STOPPING);
@@ -981,9 +928,8 @@ static void no_end(struct vbd_transfer *transfer, void *arg)
 	(void)arg;
 }
 
-static void test_conn__a_wrong_rkey_is_the_first_error_and_flushes_are_counted(void **test_state)
+RIG_TEST(test_conn__a_wrong_rkey_is_the_first_error_and_flushes_are_counted)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_transfer transfer;
 	uint8_t byte = 1;
@@ -1008,7 +954,7 @@ static void test_conn__a_wrong_rkey_is_the_first_error_and_flushes_are_counted(v
 	assert_int_equal(transfer.error.status, VBD_E_REMOTE_ACCESS);
 }
 
-static void test_conn__the_wc_class_becomes_the_reason(void **test_state)
+RIG_TEST(test_conn__the_wc_class_becomes_the_reason)
 {
 	static const struct {
 		enum ibv_wc_status wc;
@@ -1022,7 +968,6 @@ static void test_conn__the_wc_class_becomes_the_reason(void **test_state)
 		{IBV_WC_FATAL_ERR, VBD_REASON_QP_FATAL},
 		{(enum ibv_wc_status)77, VBD_REASON_LOCAL_ERROR},
 	};
-	struct rig *rig = *test_state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct rig_conn *rc = rig_conn_connect(rig, NULL);
@@ -1033,9 +978,8 @@ static void test_conn__the_wc_class_becomes_the_reason(void **test_state)
 	}
 }
 
-static void test_conn__a_second_error_does_not_replace_the_first(void **test_state)
+RIG_TEST(test_conn__a_second_error_does_not_replace_the_first)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_recv_failed(rc->conn->qp.ibv_qp, IBV_WC_LOC_LEN_ERR, 5);
@@ -1054,9 +998,8 @@ static void assert_remote_access(struct rig_conn *rc)
 	assert_int_equal(rc->conn->qp.errors_after_first, 0);
 }
 
-static void test_conn__an_error_is_the_cause_though_the_peer_hangs_up_first(void **test_state)
+RIG_TEST(test_conn__an_error_is_the_cause_though_the_peer_hangs_up_first)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_transfer transfer;
 	uint8_t byte = 1;
@@ -1098,7 +1041,7 @@ static struct rig_conn *overtaken(struct rig *rig, struct vbd_transfer *transfer
 	return rc;
 }
 
-static void test_conn__a_refusal_that_the_disconnect_overtook_is_the_cause(void **test_state)
+RIG_TEST(test_conn__a_refusal_that_the_disconnect_overtook_is_the_cause)
 {
 	static const struct {
 		enum ibv_wc_status wc;
@@ -1110,7 +1053,6 @@ static void test_conn__a_refusal_that_the_disconnect_overtook_is_the_cause(void 
 		{IBV_WC_RNR_RETRY_EXC_ERR, VBD_REASON_RNR_EXCEEDED},
 		{IBV_WC_LOC_PROT_ERR, VBD_REASON_LOCAL_ERROR},
 	};
-	struct rig *rig = *test_state;
 	struct vbd_transfer transfer;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
@@ -1123,10 +1065,9 @@ static void test_conn__a_refusal_that_the_disconnect_overtook_is_the_cause(void 
 	}
 }
 
-static void test_conn__that_a_peer_which_left_does_not_answer_is_no_cause(void **test_state)
+RIG_TEST(test_conn__that_a_peer_which_left_does_not_answer_is_no_cause)
 {
 	static const enum ibv_wc_status silence[] = {IBV_WC_RETRY_EXC_ERR, IBV_WC_RESP_TIMEOUT_ERR};
-	struct rig *rig = *test_state;
 	struct vbd_transfer transfer;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(silence); i++) {
@@ -1138,9 +1079,8 @@ static void test_conn__that_a_peer_which_left_does_not_answer_is_no_cause(void *
 	}
 }
 
-static void test_conn__a_peer_that_left_is_waited_for_until_the_sends_are_over(void **test_state)
+RIG_TEST(test_conn__a_peer_that_left_is_waited_for_until_the_sends_are_over)
 {
-	struct rig *rig = *test_state;
 	struct vbd_transfer transfer;
 	struct rig_conn *rc = overtaken(rig, &transfer);
 
@@ -1155,9 +1095,8 @@ static void test_conn__a_peer_that_left_is_waited_for_until_the_sends_are_over(v
 	assert_int_equal(transfer.state, VBD_TRANSFER_DONE);
 }
 
-static void test_conn__a_peer_that_left_is_waited_for_a_second_at_most(void **test_state)
+RIG_TEST(test_conn__a_peer_that_left_is_waited_for_a_second_at_most)
 {
-	struct rig *rig = *test_state;
 	struct vbd_transfer transfer;
 	struct rig_conn *rc = overtaken(rig, &transfer);
 	uint64_t waited_ms = 0;
@@ -1171,9 +1110,8 @@ static void test_conn__a_peer_that_left_is_waited_for_a_second_at_most(void **te
 	assert_int_equal(transfer.state, VBD_TRANSFER_FAILED);
 }
 
-static void test_conn__whatever_comes_while_a_refusal_may_be_under_way(void **test_state)
+RIG_TEST(test_conn__whatever_comes_while_a_refusal_may_be_under_way)
 {
-	struct rig *rig = *test_state;
 	struct vbd_transfer transfer;
 	struct rig_conn *rc = overtaken(rig, &transfer);
 
@@ -1186,9 +1124,8 @@ static void test_conn__whatever_comes_while_a_refusal_may_be_under_way(void **te
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_PEER_DISCONNECT);
 }
 
-static void test_conn__the_first_error_stays(void **test_state)
+RIG_TEST(test_conn__the_first_error_stays)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_qp *qp = &rc->conn->qp;
 	const struct vbd_error errors[] = {
@@ -1219,9 +1156,8 @@ static void test_conn__the_first_error_stays(void **test_state)
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
-static void test_conn__an_error_after_a_local_close_is_counted_only(void **test_state)
+RIG_TEST(test_conn__an_error_after_a_local_close_is_counted_only)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_recv_failed(rc->conn->qp.ibv_qp, IBV_WC_LOC_LEN_ERR, 5);
@@ -1230,11 +1166,10 @@ static void test_conn__an_error_after_a_local_close_is_counted_only(void **test_
 	assert_int_equal(rc->conn->qp.errors_after_first, 1);
 }
 
-static void test_conn__an_async_error_of_the_qp_ends_it(void **test_state)
+RIG_TEST(test_conn__an_async_error_of_the_qp_ends_it)
 {
 	static const enum ibv_event_type types[] = {
 		IBV_EVENT_QP_FATAL, IBV_EVENT_QP_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR};
-	struct rig *rig = *test_state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(types); i++) {
 		struct rig_conn *other = rig_conn_connect(rig, NULL);
@@ -1252,9 +1187,8 @@ static void test_conn__an_async_error_of_the_qp_ends_it(void **test_state)
 	rig_assert_idle(rig);
 }
 
-static void test_conn__other_async_events_of_the_qp_are_noted_only(void **test_state)
+RIG_TEST(test_conn__other_async_events_of_the_qp_are_noted_only)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_qp_async(rc->conn->qp.ibv_qp, IBV_EVENT_SQ_DRAINED);
@@ -1264,9 +1198,8 @@ static void test_conn__other_async_events_of_the_qp_are_noted_only(void **test_s
 	assert_true(rig_has_entry(rc, VBD_TIMELINE_ASYNC_EVENT, "sq_drained"));
 }
 
-static void test_conn__a_flush_out_of_the_blue_is_qp_fatal(void **test_state)
+RIG_TEST(test_conn__a_flush_out_of_the_blue_is_qp_fatal)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_qp_to_err(rc->conn->qp.ibv_qp);
@@ -1276,9 +1209,8 @@ static void test_conn__a_flush_out_of_the_blue_is_qp_fatal(void **test_state)
 
 /* Draining. */
 
-static void test_conn__flushes_that_never_come_are_not_waited_for(void **test_state)
+RIG_TEST(test_conn__flushes_that_never_come_are_not_waited_for)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_transfer transfer;
 	uint8_t byte = 1;
@@ -1301,9 +1233,8 @@ static void test_conn__flushes_that_never_come_are_not_waited_for(void **test_st
 	assert_int_equal(slabs_use(rig->fabric).taken_bytes, 0);
 }
 
-static void test_conn__a_deadline_beside_the_last_flush_does_no_harm(void **test_state)
+RIG_TEST(test_conn__a_deadline_beside_the_last_flush_does_no_harm)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
 
 	/* The flushes are in the CQ, and the deadline passes before the worker polls them. */
@@ -1314,9 +1245,8 @@ static void test_conn__a_deadline_beside_the_last_flush_does_no_harm(void **test
 		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_RECV)->flushed), 4);
 }
 
-static void test_conn__a_device_that_takes_no_orders_is_forced_at_once(void **test_state)
+RIG_TEST(test_conn__a_device_that_takes_no_orders_is_forced_at_once)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_fail_next("ibv_modify_qp", EIO);
@@ -1324,9 +1254,8 @@ static void test_conn__a_device_that_takes_no_orders_is_forced_at_once(void **te
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
-static void test_conn__a_forced_qp_stays_until_its_worker_posts_no_more(void **test_state)
+RIG_TEST(test_conn__a_forced_qp_stays_until_its_worker_posts_no_more)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_SEND, mem, 10, 64);
@@ -1345,10 +1274,9 @@ static void test_conn__a_forced_qp_stays_until_its_worker_posts_no_more(void **t
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_FAILED);
 }
 
-static void test_conn__late_events_of_an_ended_one_find_nobody(void **test_state)
+RIG_TEST(test_conn__late_events_of_an_ended_one_find_nobody)
 {
 	static const enum vbd_conn_state ended[] = {VBD_CONN_CLOSED, VBD_CONN_FAILED};
-	struct rig *rig = *test_state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(ended); i++) {
 		struct rig_conn *rc = rig_conn_in(rig, ended[i]);
@@ -1372,9 +1300,8 @@ static void test_conn__late_events_of_an_ended_one_find_nobody(void **test_state
 	}
 }
 
-static void test_conn__events_while_it_drains_change_nothing(void **test_state)
+RIG_TEST(test_conn__events_while_it_drains_change_nothing)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
 
 	for (int type = 0; type <= RDMA_CM_EVENT_TIMEWAIT_EXIT; type++) {
@@ -1389,10 +1316,8 @@ static void test_conn__events_while_it_drains_change_nothing(void **test_state)
 
 /* The device goes. */
 
-static void test_conn__a_removed_device_takes_everything_in_every_state(void **test_state)
+RIG_TEST(test_conn__a_removed_device_takes_everything_in_every_state)
 {
-	struct rig *rig = *test_state;
-
 	for (size_t i = 0; i < VBD_ARRAY_LEN(all_states); i++) {
 		struct rig_conn *rc = rig_conn_in(rig, all_states[i]);
 		bool was_over = vbd_conn_state_terminal(all_states[i]);
@@ -1425,9 +1350,8 @@ static void test_conn__a_removed_device_takes_everything_in_every_state(void **t
 	}
 }
 
-static void test_conn__a_device_that_goes_while_we_connect_is_not_used(void **test_state)
+RIG_TEST(test_conn__a_device_that_goes_while_we_connect_is_not_used)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *holder = rig_conn_in(rig, VBD_CONN_DRAINING);
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_RESOLVING_ADDR);
 
@@ -1448,9 +1372,8 @@ static void test_conn__a_device_that_goes_while_we_connect_is_not_used(void **te
 	assert_true(fake_device_let_go(rig->device));
 }
 
-static void test_conn__a_device_that_could_not_be_opened_says_why(void **test_state)
+RIG_TEST(test_conn__a_device_that_could_not_be_opened_says_why)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc;
 	struct fake_device *second = fake_device_add("fake1");
 
@@ -1465,9 +1388,8 @@ static void test_conn__a_device_that_could_not_be_opened_says_why(void **test_st
 	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "fake1"));
 }
 
-static void test_conn__too_deep_queues_are_refused_with_the_limit(void **test_state)
+RIG_TEST(test_conn__too_deep_queues_are_refused_with_the_limit)
 {
-	struct rig *rig = *test_state;
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
 
@@ -1482,9 +1404,8 @@ static void test_conn__too_deep_queues_are_refused_with_the_limit(void **test_st
 
 /* The record. */
 
-static void test_conn__the_timeline_is_bounded_and_in_order(void **test_state)
+RIG_TEST(test_conn__the_timeline_is_bounded_and_in_order)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	const struct vbd_timeline *timeline = &rc->conn->timeline;
 
@@ -1499,9 +1420,8 @@ static void test_conn__the_timeline_is_bounded_and_in_order(void **test_state)
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
-static void test_conn__at_debug_every_decision_is_logged(void **test_state)
+RIG_TEST(test_conn__at_debug_every_decision_is_logged)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc;
 
 	vbd_log_setup(VBD_LOG_DEBUG, VBD_LOG_TEXT);
@@ -1515,9 +1435,8 @@ static void test_conn__at_debug_every_decision_is_logged(void **test_state)
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
-static void test_conn__what_it_moved_is_known_after_its_end(void **test_state)
+RIG_TEST(test_conn__what_it_moved_is_known_after_its_end)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_recv_done(rc->conn->qp.ibv_qp, "hello", 5);
@@ -1536,9 +1455,8 @@ static void test_conn__what_it_moved_is_known_after_its_end(void **test_state)
 		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_RECV)->posted), 4);
 }
 
-static void test_conn__a_qp_that_can_not_be_queried_keeps_its_facts(void **test_state)
+RIG_TEST(test_conn__a_qp_that_can_not_be_queried_keeps_its_facts)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_fail_next("ibv_query_qp", EIO);
@@ -1551,11 +1469,10 @@ static void test_conn__a_qp_that_can_not_be_queried_keeps_its_facts(void **test_
 }
 
 /* A call thread moves the QP while a client looks at the connection. */
-static void test_conn__a_query_in_between_hides_no_move(void **test_state)
+RIG_TEST(test_conn__a_query_in_between_hides_no_move)
 {
 	static const char *const moves[] = {
 		"RESET -> INIT", "INIT -> RTR", "RTR -> RTS", "RTS -> ERR"};
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_flushes_withheld(true);
@@ -1566,9 +1483,8 @@ static void test_conn__a_query_in_between_hides_no_move(void **test_state)
 	assert_moves(rc, moves, VBD_ARRAY_LEN(moves));
 }
 
-static void test_conn__many_who_look_at_a_qp_ask_the_device_once(void **test_state)
+RIG_TEST(test_conn__many_who_look_at_a_qp_ask_the_device_once)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	unsigned int queries = fake_count("ibv_query_qp");
 	uint64_t now_ns = 5 * VBD_QP_FRESH_NS;
@@ -1583,9 +1499,8 @@ static void test_conn__many_who_look_at_a_qp_ask_the_device_once(void **test_sta
 	assert_int_equal(fake_count("ibv_query_qp"), queries + 3);
 }
 
-static void test_conn__two_deadlines_before_its_worker_turns_force_it_once(void **test_state)
+RIG_TEST(test_conn__two_deadlines_before_its_worker_turns_force_it_once)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
 
 	vbd_conn_deadline(rc->conn);
@@ -1595,9 +1510,8 @@ static void test_conn__two_deadlines_before_its_worker_turns_force_it_once(void 
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
-static void test_conn__an_end_is_told_by_its_first_error_or_its_reason(void **test_state)
+RIG_TEST(test_conn__an_end_is_told_by_its_first_error_or_its_reason)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_error err = {0};
 
@@ -1625,7 +1539,7 @@ static void test_conn__an_end_is_told_by_its_first_error_or_its_reason(void **te
 	assert_null(err.hint);
 }
 
-static void test_conn__only_some_events_of_its_queue_pair_fail_it(void **test_state)
+RIG_TEST(test_conn__only_some_events_of_its_queue_pair_fail_it)
 {
 	static const struct {
 		int type;
@@ -1641,94 +1555,6 @@ static void test_conn__only_some_events_of_its_queue_pair_fail_it(void **test_st
 		{IBV_EVENT_PORT_ERR, false},
 	};
 
-	(void)test_state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
 		assert_int_equal(vbd_qp_fails_by(rows[i].type), rows[i].fails);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_conn__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_open_asks_the_device_for_nothing_that_is_known),
-		TEST(a_known_neighbour_needs_no_call_thread),
-		TEST(a_neighbour_that_the_kernel_lost_is_asked_for_on_a_call_thread),
-		TEST(only_a_channel_that_stood_still_is_resumed_by_a_command),
-		TEST(an_active_connection_comes_up),
-		TEST(receives_are_posted_before_the_peer_hears_of_us),
-		TEST(the_qp_gets_what_was_asked_for),
-		TEST(reads_are_lowered_to_what_device_and_peer_allow),
-		TEST(a_tos_and_a_source_reach_the_cm),
-		TEST(on_iwarp_established_comes_without_a_response),
-		TEST(a_silent_iwarp_host_stops_nothing_else),
-		TEST(the_deadline_interrupts_a_blocked_connect),
-		TEST(a_lost_interrupt_is_repeated),
-		TEST(a_mute_iwarp_peer_does_not_delay_the_end),
-		TEST(the_cm_may_be_faster_than_the_return_of_connect),
-		TEST(another_host_at_the_address_of_a_live_peer_is_named),
-		TEST(a_refused_iwarp_connect_ends_it),
-		TEST(an_iwarp_host_that_does_not_answer_is_unreachable),
-		TEST(more_silent_hosts_than_threads_are_queued),
-		TEST(a_passive_connection_comes_up),
-		TEST(on_iwarp_the_kernel_moves_the_accepted_qp),
-		TEST(data_before_established_is_told_to_the_cm),
-		TEST(private_data_of_the_peer_is_kept),
-		TEST(ids_without_a_device_fail_cleanly),
-		TEST(a_rejection_keeps_its_reason),
-		TEST(a_cm_error_becomes_the_reason),
-		TEST(an_address_error_says_whose_fault_it_is),
-		TEST(unreachable_ends_every_state),
-		TEST(a_deadline_ends_every_waiting_state),
-		TEST(a_late_deadline_leaves_an_established_one_alone),
-		TEST(a_name_without_address_fails),
-		TEST(without_a_cm_there_is_no_connecting),
-		TEST(a_request_can_be_rejected),
-		TEST(closing_a_request_rejects_it),
-		TEST(a_reject_that_fails_still_lets_go),
-		TEST(only_a_request_can_be_accepted_or_rejected),
-		TEST(a_listener_may_refuse_without_a_connection),
-		TEST(the_peer_disconnects),
-		TEST(a_peer_that_gives_up_early_is_a_clean_end),
-		TEST(a_local_close_ends_every_state),
-		TEST(a_shutdown_ends_every_state),
-		TEST(an_error_from_above_ends_every_state),
-		TEST(a_disconnect_that_fails_does_not_matter),
-		TEST(closing_twice_is_closing_once),
-		TEST(a_wrong_rkey_is_the_first_error_and_flushes_are_counted),
-		TEST(the_wc_class_becomes_the_reason),
-		TEST(a_second_error_does_not_replace_the_first),
-		TEST(an_error_is_the_cause_though_the_peer_hangs_up_first),
-		TEST(a_refusal_that_the_disconnect_overtook_is_the_cause),
-		TEST(that_a_peer_which_left_does_not_answer_is_no_cause),
-		TEST(a_peer_that_left_is_waited_for_until_the_sends_are_over),
-		TEST(a_peer_that_left_is_waited_for_a_second_at_most),
-		TEST(whatever_comes_while_a_refusal_may_be_under_way),
-		TEST(the_first_error_stays),
-		TEST(an_error_after_a_local_close_is_counted_only),
-		TEST(an_async_error_of_the_qp_ends_it),
-		TEST(other_async_events_of_the_qp_are_noted_only),
-		TEST(a_flush_out_of_the_blue_is_qp_fatal),
-		TEST(flushes_that_never_come_are_not_waited_for),
-		TEST(a_deadline_beside_the_last_flush_does_no_harm),
-		TEST(a_device_that_takes_no_orders_is_forced_at_once),
-		TEST(a_forced_qp_stays_until_its_worker_posts_no_more),
-		TEST(late_events_of_an_ended_one_find_nobody),
-		TEST(events_while_it_drains_change_nothing),
-		TEST(a_removed_device_takes_everything_in_every_state),
-		TEST(a_device_that_goes_while_we_connect_is_not_used),
-		TEST(a_device_that_could_not_be_opened_says_why),
-		TEST(too_deep_queues_are_refused_with_the_limit),
-		TEST(the_timeline_is_bounded_and_in_order),
-		TEST(two_deadlines_before_its_worker_turns_force_it_once),
-		TEST(an_end_is_told_by_its_first_error_or_its_reason),
-		TEST(only_some_events_of_its_queue_pair_fail_it),
-		TEST(at_debug_every_decision_is_logged),
-		TEST(what_it_moved_is_known_after_its_end),
-		TEST(a_qp_that_can_not_be_queried_keeps_its_facts),
-		TEST(a_query_in_between_hides_no_move),
-		TEST(many_who_look_at_a_qp_ask_the_device_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

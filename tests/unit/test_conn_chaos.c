@@ -341,22 +341,11 @@ static void run(struct rig *rig, uint64_t seed)
 		fail_msg("seed %u", (unsigned int)seed);
 }
 
-static void test_conn_chaos__nothing_is_left_whatever_the_order(void **state)
+RIG_TEST(test_conn_chaos__nothing_is_left_whatever_the_order)
 {
 	const char *only = getenv("CHAOS_SEED");
-	struct rig *rig = *state;
 
 	rig_stop(rig);
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
 		run(rig, only ? strtoull(only, NULL, 10) + seed : seed);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_conn_chaos__nothing_is_left_whatever_the_order,
-			rig_setup, rig_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

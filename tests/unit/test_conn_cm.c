@@ -38,9 +38,8 @@ static const struct sockaddr_in *source_of(const struct rig_conn *rc)
 
 /* Private data. */
 
-static void test_conn_cm__private_data_goes_both_ways(void **state)
+RIG_TEST(test_conn_cm__private_data_goes_both_ways)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct rig_conn *active, *passive;
 
@@ -55,7 +54,7 @@ static void test_conn_cm__private_data_goes_both_ways(void **state)
 }
 
 /* The error of the side that is refused says why, and what helps. */
-static void test_conn_cm__the_reason_of_a_verbsd_is_told(void **state)
+RIG_TEST(test_conn_cm__the_reason_of_a_verbsd_is_told)
 {
 	static const struct {
 		const char *words, *text, *hint;
@@ -67,7 +66,6 @@ static void test_conn_cm__the_reason_of_a_verbsd_is_told(void **state)
 		{"", "the program there refused, or listens at another address (consumer defined)",
 			NULL},
 	};
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct vbd_private_data why;
 
@@ -92,9 +90,8 @@ static void test_conn_cm__the_reason_of_a_verbsd_is_told(void **state)
 	vbd_cm_listener_close(&listener->cm);
 }
 
-static void test_conn_cm__a_rejection_carries_a_reason_and_private_data(void **state)
+RIG_TEST(test_conn_cm__a_rejection_carries_a_reason_and_private_data)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct vbd_private_data why;
 	struct rig_conn *active;
@@ -117,9 +114,8 @@ static void test_conn_cm__a_rejection_carries_a_reason_and_private_data(void **s
 	vbd_cm_listener_close(&listener->cm);
 }
 
-static void test_conn_cm__what_was_meant_for_the_reply_is_not_in_a_rejection(void **state)
+RIG_TEST(test_conn_cm__what_was_meant_for_the_reply_is_not_in_a_rejection)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	say(&rig->cm.private_data, "welcome");
@@ -130,18 +126,16 @@ static void test_conn_cm__what_was_meant_for_the_reply_is_not_in_a_rejection(voi
 	assert_said(&rc->conn->cm.private_data, VBD_CM_MESSAGE_REJECT, "verbsd: timed_out");
 }
 
-static void test_conn_cm__a_client_that_rejects_without_words_says_none(void **state)
+RIG_TEST(test_conn_cm__a_client_that_rejects_without_words_says_none)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 
 	assert_int_equal(vbd_conn_reject(rc->conn, NULL, false, &rig->err), VBD_OK);
 	assert_said(&rc->conn->cm.private_data, VBD_CM_MESSAGE_REJECT, "");
 }
 
-static void test_conn_cm__a_request_whose_listener_is_deleted_is_told_so(void **state)
+RIG_TEST(test_conn_cm__a_request_whose_listener_is_deleted_is_told_so)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 
 	rc->conn->listener_deleted = true;
@@ -151,9 +145,8 @@ static void test_conn_cm__a_request_whose_listener_is_deleted_is_told_so(void **
 	assert_int_equal(fake_count("rdma_reject"), 1);
 }
 
-static void test_conn_cm__an_accept_that_fails_tells_the_peer_why(void **state)
+RIG_TEST(test_conn_cm__an_accept_that_fails_tells_the_peer_why)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 
 	fake_fail_next("ibv_create_qp", ENOMEM);
@@ -163,9 +156,8 @@ static void test_conn_cm__an_accept_that_fails_tells_the_peer_why(void **state)
 	assert_int_equal(fake_count("rdma_reject"), 1);
 }
 
-static void test_conn_cm__an_accept_after_the_peer_gave_up_says_so(void **state)
+RIG_TEST(test_conn_cm__an_accept_after_the_peer_gave_up_says_so)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 
 	fake_fail_next("rdma_accept", EINVAL);
@@ -176,9 +168,8 @@ static void test_conn_cm__an_accept_after_the_peer_gave_up_says_so(void **state)
 
 /* The source of a connection. */
 
-static void test_conn_cm__a_device_is_asked_for_by_its_address(void **state)
+RIG_TEST(test_conn_cm__a_device_is_asked_for_by_its_address)
 {
-	struct rig *rig = *state;
 	struct fake_device *second = fake_device_add("fake1");
 	struct rig_conn *rc;
 
@@ -194,9 +185,8 @@ static void test_conn_cm__a_device_is_asked_for_by_its_address(void **state)
 	assert_string_equal(rc->conn->device.name, "fake1");
 }
 
-static void test_conn_cm__a_route_to_another_device_names_both(void **state)
+RIG_TEST(test_conn_cm__a_route_to_another_device_names_both)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	(void)fake_device_add("fake1");
@@ -209,9 +199,8 @@ static void test_conn_cm__a_route_to_another_device_names_both(void **state)
 	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "fake1"));
 }
 
-static void test_conn_cm__a_device_that_is_not_there_or_has_no_address(void **state)
+RIG_TEST(test_conn_cm__a_device_that_is_not_there_or_has_no_address)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	strcpy(rig->cm.device, "nope");
@@ -224,9 +213,8 @@ static void test_conn_cm__a_device_that_is_not_there_or_has_no_address(void **st
 	assert_int_equal(fake_count("rdma_create_id"), 0);
 }
 
-static void test_conn_cm__options_are_set_before_the_address_is_bound(void **state)
+RIG_TEST(test_conn_cm__options_are_set_before_the_address_is_bound)
 {
-	struct rig *rig = *state;
 	struct fake_id_asked asked;
 	struct rig_conn *rc;
 
@@ -246,9 +234,8 @@ static void test_conn_cm__options_are_set_before_the_address_is_bound(void **sta
 	assert_int_equal(rig_conn_create(rig, NULL)->conn->local.ss_family, 0);
 }
 
-static void test_conn_cm__a_port_in_use_says_so(void **state)
+RIG_TEST(test_conn_cm__a_port_in_use_says_so)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	rig->cm.src_port = 4711;
@@ -257,9 +244,8 @@ static void test_conn_cm__a_port_in_use_says_so(void **state)
 	assert_failed(rc, VBD_REASON_RESOURCE_ERROR, VBD_E_ADDRESS_IN_USE);
 }
 
-static void test_conn_cm__the_peer_is_told_the_parameters(void **state)
+RIG_TEST(test_conn_cm__the_peer_is_told_the_parameters)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *connecting, *accepting;
 	struct rdma_conn_param asked;
@@ -291,12 +277,11 @@ static void test_conn_cm__the_peer_is_told_the_parameters(void **state)
 
 /* The attributes of the QP. */
 
-static void test_conn_cm__the_mtu_is_capped_and_no_more(void **state)
+RIG_TEST(test_conn_cm__the_mtu_is_capped_and_no_more)
 {
 	static const struct {
 		uint32_t asked, given;
 	} caps[] = {{0, 1024}, {256, 256}, {512, 512}, {1024, 1024}, {4096, 1024}};
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(caps); i++) {
 		struct vbd_conn_params params = rig_params();
@@ -307,9 +292,8 @@ static void test_conn_cm__the_mtu_is_capped_and_no_more(void **state)
 	}
 }
 
-static void test_conn_cm__the_tos_of_a_listener_marks_its_own_packets(void **state)
+RIG_TEST(test_conn_cm__the_tos_of_a_listener_marks_its_own_packets)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	rig->cm.tos = 64;
@@ -322,9 +306,8 @@ static void test_conn_cm__the_tos_of_a_listener_marks_its_own_packets(void **sta
 	assert_int_equal(rc->conn->qp.info.sgid.vlan_id, -1);
 }
 
-static void test_conn_cm__iwarp_shows_only_attributes_that_it_has(void **state)
+RIG_TEST(test_conn_cm__iwarp_shows_only_attributes_that_it_has)
 {
-	struct rig *rig = *state;
 	struct vbd_qp_info *info;
 	struct rig_conn *rc;
 
@@ -343,9 +326,8 @@ static void test_conn_cm__iwarp_shows_only_attributes_that_it_has(void **state)
 	assert_int_equal(info->state, IBV_QPS_RTS);
 }
 
-static void test_conn_cm__a_link_local_peer_gets_the_scope_of_the_gids_interface(void **state)
+RIG_TEST(test_conn_cm__a_link_local_peer_gets_the_scope_of_the_gids_interface)
 {
-	struct rig *rig = *state;
 	struct sockaddr_in6 peer = {.sin6_family = AF_INET6};
 	struct rig_conn *rc;
 
@@ -363,9 +345,8 @@ static void test_conn_cm__a_link_local_peer_gets_the_scope_of_the_gids_interface
 /* A listener. */
 
 /* librdmacm loses the scope. */
-static void test_conn_cm__a_link_local_peer_keeps_the_scope_that_was_asked_for(void **state)
+RIG_TEST(test_conn_cm__a_link_local_peer_keeps_the_scope_that_was_asked_for)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_RESOLVING_ADDR);
 	struct sockaddr_in6 peer = {.sin6_family = AF_INET6};
 
@@ -383,9 +364,8 @@ static void test_conn_cm__a_link_local_peer_keeps_the_scope_that_was_asked_for(v
 	assert_string_equal(rc->conn->device.name, "fake0");
 }
 
-static void test_conn_cm__options_that_nobody_asked_for_are_left_alone(void **state)
+RIG_TEST(test_conn_cm__options_that_nobody_asked_for_are_left_alone)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct fake_id_asked asked;
 
@@ -401,9 +381,8 @@ static void test_conn_cm__options_that_nobody_asked_for_are_left_alone(void **st
 	assert_int_equal(asked.tos, -1);
 }
 
-static void test_conn_cm__a_listener_of_one_device_has_one_of_its_addresses(void **state)
+RIG_TEST(test_conn_cm__a_listener_of_one_device_has_one_of_its_addresses)
 {
-	struct rig *rig = *state;
 	struct fake_device *second = fake_device_add("fake1");
 	struct rig_listener *listener = rig_listener(rig);
 	struct fake_id_asked asked;
@@ -423,10 +402,9 @@ static void test_conn_cm__a_listener_of_one_device_has_one_of_its_addresses(void
 	vbd_cm_listener_close(&listener->cm);
 }
 
-static void test_conn_cm__a_listener_on_another_devices_address_is_refused(void **state)
+RIG_TEST(test_conn_cm__a_listener_on_another_devices_address_is_refused)
 {
 	static const struct vbd_cm_listener_ops no_ops;
-	struct rig *rig = *state;
 	struct vbd_cm_listener listener;
 	struct vbd_error err = {0};
 
@@ -472,9 +450,8 @@ static struct rig_conn *flushed_over_iwarp(struct rig *rig)
 	return rc;
 }
 
-static void test_conn_cm__a_flush_before_the_peers_hang_up_is_the_peers(void **state)
+RIG_TEST(test_conn_cm__a_flush_before_the_peers_hang_up_is_the_peers)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = flushed_over_iwarp(rig);
 
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
@@ -484,9 +461,8 @@ static void test_conn_cm__a_flush_before_the_peers_hang_up_is_the_peers(void **s
 	assert_int_equal(rc->conn->qp.first_error.at_ns, 0);
 }
 
-static void test_conn_cm__a_flush_that_nobody_explains_is_qp_fatal(void **state)
+RIG_TEST(test_conn_cm__a_flush_that_nobody_explains_is_qp_fatal)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = flushed_over_iwarp(rig);
 
 	rig_deadline(rc);
@@ -494,18 +470,16 @@ static void test_conn_cm__a_flush_that_nobody_explains_is_qp_fatal(void **state)
 	assert_int_equal(rc->conn->qp.first_error.error.kind, IBV_WC_WR_FLUSH_ERR);
 }
 
-static void test_conn_cm__a_flush_before_the_device_goes_is_the_devices(void **state)
+RIG_TEST(test_conn_cm__a_flush_before_the_device_goes_is_the_devices)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = flushed_over_iwarp(rig);
 
 	vbd_conn_device_removed(rc->conn);
 	assert_failed(rc, VBD_REASON_DEVICE_REMOVED, VBD_E_DEVICE_REMOVED);
 }
 
-static void test_conn_cm__flushes_that_come_late_are_waited_for_all_the_same(void **state)
+RIG_TEST(test_conn_cm__flushes_that_come_late_are_waited_for_all_the_same)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	rc = flushed_over_iwarp(rig);
@@ -517,9 +491,8 @@ static void test_conn_cm__flushes_that_come_late_are_waited_for_all_the_same(voi
 }
 
 /* The first flush is here, and the others have as long as those of any queue pair. */
-static void test_conn_cm__the_other_flushes_have_their_time_when_the_cause_is_known(void **state)
+RIG_TEST(test_conn_cm__the_other_flushes_have_their_time_when_the_cause_is_known)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connected_over_iwarp(rig);
 	struct ibv_qp *qp = rc->conn->qp.ibv_qp;
 
@@ -543,41 +516,4 @@ static void test_conn_cm__the_other_flushes_have_their_time_when_the_cause_is_kn
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
 	rig_assert_gone(rc);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_conn_cm__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(private_data_goes_both_ways),
-		TEST(the_reason_of_a_verbsd_is_told),
-		TEST(a_rejection_carries_a_reason_and_private_data),
-		TEST(what_was_meant_for_the_reply_is_not_in_a_rejection),
-		TEST(a_client_that_rejects_without_words_says_none),
-		TEST(a_request_whose_listener_is_deleted_is_told_so),
-		TEST(an_accept_that_fails_tells_the_peer_why),
-		TEST(an_accept_after_the_peer_gave_up_says_so),
-		TEST(a_device_is_asked_for_by_its_address),
-		TEST(a_route_to_another_device_names_both),
-		TEST(a_device_that_is_not_there_or_has_no_address),
-		TEST(options_are_set_before_the_address_is_bound),
-		TEST(a_port_in_use_says_so),
-		TEST(the_peer_is_told_the_parameters),
-		TEST(the_mtu_is_capped_and_no_more),
-		TEST(the_tos_of_a_listener_marks_its_own_packets),
-		TEST(iwarp_shows_only_attributes_that_it_has),
-		TEST(a_link_local_peer_gets_the_scope_of_the_gids_interface),
-		TEST(a_link_local_peer_keeps_the_scope_that_was_asked_for),
-		TEST(options_that_nobody_asked_for_are_left_alone),
-		TEST(a_listener_of_one_device_has_one_of_its_addresses),
-		TEST(a_listener_on_another_devices_address_is_refused),
-		TEST(a_flush_before_the_peers_hang_up_is_the_peers),
-		TEST(a_flush_that_nobody_explains_is_qp_fatal),
-		TEST(a_flush_before_the_device_goes_is_the_devices),
-		TEST(flushes_that_come_late_are_waited_for_all_the_same),
-		TEST(the_other_flushes_have_their_time_when_the_cause_is_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,37 +206,22 @@ static void each_allocation_fails(struct rig *rig, struct life (*live)(struct ri
 	assert_in_range(nth, 12, CALLS_MAX);
 }
 
-static void test_conn_faults__each_call_failing_on_the_way_out(void **state)
+RIG_TEST(test_conn_faults__each_call_failing_on_the_way_out)
 {
-	each_call_fails(*state, connect_life);
+	each_call_fails(rig, connect_life);
 }
 
-static void test_conn_faults__each_call_failing_on_the_way_in(void **state)
+RIG_TEST(test_conn_faults__each_call_failing_on_the_way_in)
 {
-	each_call_fails(*state, accept_life);
+	each_call_fails(rig, accept_life);
 }
 
-static void test_conn_faults__each_allocation_failing_on_the_way_out(void **state)
+RIG_TEST(test_conn_faults__each_allocation_failing_on_the_way_out)
 {
-	each_allocation_fails(*state, connect_life);
+	each_allocation_fails(rig, connect_life);
 }
 
-static void test_conn_faults__each_allocation_failing_on_the_way_in(void **state)
+RIG_TEST(test_conn_faults__each_allocation_failing_on_the_way_in)
 {
-	each_allocation_fails(*state, accept_life);
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_conn_faults__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(each_call_failing_on_the_way_out),
-		TEST(each_call_failing_on_the_way_in),
-		TEST(each_allocation_failing_on_the_way_out),
-		TEST(each_allocation_failing_on_the_way_in),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	each_allocation_fails(rig, accept_life);
 }

@@ -36,9 +36,8 @@ static void assert_same(const struct names *names, const struct openapi_enum *co
 	assert_int_equal(names->count, contract->count);
 }
 
-static void test_conn_fsm__every_pair_is_decided(void **test_state)
+TEST(test_conn_fsm__every_pair_is_decided)
 {
-	(void)test_state;
 	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
 		for (unsigned int event = 0; event < VBD_CONN_EVENT_COUNT; event++) {
 			const struct vbd_conn_rule *rule = vbd_conn_rule(
@@ -54,9 +53,8 @@ static void test_conn_fsm__every_pair_is_decided(void **test_state)
 	}
 }
 
-static void test_conn_fsm__what_changes_nothing_does_nothing(void **test_state)
+TEST(test_conn_fsm__what_changes_nothing_does_nothing)
 {
-	(void)test_state;
 	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
 		for (unsigned int event = 0; event < VBD_CONN_EVENT_COUNT; event++) {
 			const struct vbd_conn_rule *rule = vbd_conn_rule(
@@ -85,9 +83,8 @@ static void test_conn_fsm__what_changes_nothing_does_nothing(void **test_state)
 	}
 }
 
-static void test_conn_fsm__an_ended_connection_stays_ended(void **test_state)
+TEST(test_conn_fsm__an_ended_connection_stays_ended)
 {
-	(void)test_state;
 	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
 		bool terminal = vbd_conn_state_terminal((enum vbd_conn_state)state);
 
@@ -101,9 +98,8 @@ static void test_conn_fsm__an_ended_connection_stays_ended(void **test_state)
 }
 
 /* A state with a QP drains it; a state without one does not; an ended state has no QP. */
-static void test_conn_fsm__a_qp_is_never_left_behind(void **test_state)
+TEST(test_conn_fsm__a_qp_is_never_left_behind)
 {
-	(void)test_state;
 	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
 		bool has_qp = state == VBD_CONN_CONNECTING || state == VBD_CONN_RETRYING ||
 			      state == VBD_CONN_ACCEPTING || state == VBD_CONN_AWAITING_REMOTE ||
@@ -125,7 +121,7 @@ static void test_conn_fsm__a_qp_is_never_left_behind(void **test_state)
 }
 
 /* Events from kernel, peer and operator can come in every state. */
-static void test_conn_fsm__what_may_come_any_time_ends_every_open_state(void **test_state)
+TEST(test_conn_fsm__what_may_come_any_time_ends_every_open_state)
 {
 	static const enum vbd_conn_event any_time[] = {
 		VBD_CONN_EV_UNREACHABLE,
@@ -138,7 +134,6 @@ static void test_conn_fsm__what_may_come_any_time_ends_every_open_state(void **t
 		VBD_CONN_EV_SHUTDOWN,
 	};
 
-	(void)test_state;
 	for (unsigned int state = 0; state < VBD_CONN_DRAINING; state++) {
 		for (size_t i = 0; i < VBD_ARRAY_LEN(any_time); i++) {
 			enum vbd_conn_state next =
@@ -155,9 +150,8 @@ static void test_conn_fsm__what_may_come_any_time_ends_every_open_state(void **t
 	}
 }
 
-static void test_conn_fsm__every_waiting_state_has_a_deadline(void **test_state)
+TEST(test_conn_fsm__every_waiting_state_has_a_deadline)
 {
-	(void)test_state;
 	for (unsigned int state = 0; state < VBD_CONN_DRAINING; state++) {
 		const struct vbd_conn_rule *rule =
 			vbd_conn_rule((enum vbd_conn_state)state, VBD_CONN_EV_DEADLINE);
@@ -171,9 +165,8 @@ static void test_conn_fsm__every_waiting_state_has_a_deadline(void **test_state)
 		vbd_conn_rule(VBD_CONN_DRAINING, VBD_CONN_EV_DEADLINE)->action, VBD_CONN_DO_FORCE);
 }
 
-static void test_conn_fsm__only_a_request_can_be_decided(void **test_state)
+TEST(test_conn_fsm__only_a_request_can_be_decided)
 {
-	(void)test_state;
 	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
 		bool refused = state != VBD_CONN_REQUESTED;
 
@@ -188,9 +181,8 @@ static void test_conn_fsm__only_a_request_can_be_decided(void **test_state)
 	}
 }
 
-static void test_conn_fsm__only_where_a_qp_waits_for_a_client_is_it_moved_by_hand(void **test_state)
+TEST(test_conn_fsm__only_where_a_qp_waits_for_a_client_is_it_moved_by_hand)
 {
-	(void)test_state;
 	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
 		bool movable = state == VBD_CONN_AWAITING_REMOTE || state == VBD_CONN_ESTABLISHED;
 
@@ -200,12 +192,11 @@ static void test_conn_fsm__only_where_a_qp_waits_for_a_client_is_it_moved_by_han
 	}
 }
 
-static void test_conn_fsm__the_states_are_those_of_the_contract(void **test_state)
+TEST(test_conn_fsm__the_states_are_those_of_the_contract)
 {
 	struct openapi_enum contract;
 	struct names names = {0};
 
-	(void)test_state;
 	for (unsigned int i = 0; i < VBD_CONN_STATE_COUNT; i++) {
 		add_name(&names, vbd_conn_state_name((enum vbd_conn_state)i));
 		assert_true(vbd_conn_state_waits_for((enum vbd_conn_state)i)[0] != '\0');
@@ -214,11 +205,10 @@ static void test_conn_fsm__the_states_are_those_of_the_contract(void **test_stat
 	assert_same(&names, &contract);
 }
 
-static void test_conn_fsm__events_and_actions_have_names_of_their_own(void **test_state)
+TEST(test_conn_fsm__events_and_actions_have_names_of_their_own)
 {
 	struct names names = {0};
 
-	(void)test_state;
 	for (unsigned int i = 0; i < VBD_CONN_EVENT_COUNT; i++)
 		add_name(&names, vbd_conn_event_name((enum vbd_conn_event)i));
 	names.count = 0;
@@ -226,12 +216,11 @@ static void test_conn_fsm__events_and_actions_have_names_of_their_own(void **tes
 		add_name(&names, vbd_conn_action_name((enum vbd_conn_action)i));
 }
 
-static void test_conn_fsm__the_other_names_are_those_of_the_contract(void **test_state)
+TEST(test_conn_fsm__the_other_names_are_those_of_the_contract)
 {
 	struct openapi_enum contract;
 	struct names names = {0};
 
-	(void)test_state;
 	for (unsigned int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++)
 		add_name(&names, vbd_reason_name((enum vbd_reason)i));
 	openapi_read_enum("EndReason", &contract);
@@ -256,12 +245,11 @@ static void test_conn_fsm__the_other_names_are_those_of_the_contract(void **test
 	assert_same(&names, &contract);
 }
 
-static void test_conn_fsm__the_ops_of_a_transfer_are_those_of_the_contract(void **test_state)
+TEST(test_conn_fsm__the_ops_of_a_transfer_are_those_of_the_contract)
 {
 	struct openapi_enum contract;
 	struct names names = {0};
 
-	(void)test_state;
 	/* Clients can't request the operations on memory windows as a transfer. */
 	for (unsigned int i = 0; i < VBD_OP_BIND_WINDOW; i++)
 		add_name(&names, vbd_op_name((enum vbd_op)i));
@@ -294,13 +282,12 @@ static void print_table(void)
 	}
 }
 
-static void test_conn_fsm__the_table_equals_the_reviewed_one(void **test_state)
+TEST(test_conn_fsm__the_table_equals_the_reviewed_one)
 {
 	FILE *golden = fopen(VBD_SOURCE_DIR "/tests/unit/conn_fsm.golden", "r");
 	char expected[200];
 	char line[200];
 
-	(void)test_state;
 	assert_non_null(golden);
 	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
 		for (unsigned int event = 0; event < VBD_CONN_EVENT_COUNT; event++) {
@@ -320,26 +307,9 @@ static void test_conn_fsm__the_table_equals_the_reviewed_one(void **test_state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_conn_fsm__every_pair_is_decided),
-		cmocka_unit_test(test_conn_fsm__what_changes_nothing_does_nothing),
-		cmocka_unit_test(test_conn_fsm__an_ended_connection_stays_ended),
-		cmocka_unit_test(test_conn_fsm__a_qp_is_never_left_behind),
-		cmocka_unit_test(test_conn_fsm__what_may_come_any_time_ends_every_open_state),
-		cmocka_unit_test(test_conn_fsm__every_waiting_state_has_a_deadline),
-		cmocka_unit_test(test_conn_fsm__only_a_request_can_be_decided),
-		cmocka_unit_test(
-			test_conn_fsm__only_where_a_qp_waits_for_a_client_is_it_moved_by_hand),
-		cmocka_unit_test(test_conn_fsm__the_states_are_those_of_the_contract),
-		cmocka_unit_test(test_conn_fsm__events_and_actions_have_names_of_their_own),
-		cmocka_unit_test(test_conn_fsm__the_other_names_are_those_of_the_contract),
-		cmocka_unit_test(test_conn_fsm__the_ops_of_a_transfer_are_those_of_the_contract),
-		cmocka_unit_test(test_conn_fsm__the_table_equals_the_reviewed_one),
-	};
-
 	if (argc > 1 && strcmp(argv[1], "--print") == 0) {
 		print_table();
 		return 0;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(argc, argv, NULL, NULL);
 }

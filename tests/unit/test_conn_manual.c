@@ -122,9 +122,8 @@ static struct rig_conn *in_state(struct rig *rig, enum ibv_qp_state state)
 static const enum ibv_qp_state qp_states[] = {
 	IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD, IBV_QPS_ERR};
 
-static void test_conn_manual__a_peer_that_contradicts_is_refused(void **test_state)
+RIG_TEST(test_conn_manual__a_peer_that_contradicts_is_refused)
 {
-	struct rig *rig = *test_state;
 	struct vbd_conn_params params = rig_params();
 	struct vbd_manual_remote remote = roce_peer();
 	struct rig_conn *rc;
@@ -147,9 +146,8 @@ static void test_conn_manual__a_peer_that_contradicts_is_refused(void **test_sta
 	assert_int_equal(attr_of(rc).path_mtu, IBV_MTU_256);
 }
 
-static void test_conn_manual__depths_are_lowered_to_those_of_the_peer(void **test_state)
+RIG_TEST(test_conn_manual__depths_are_lowered_to_those_of_the_peer)
 {
-	struct rig *rig = *test_state;
 	struct vbd_manual_remote remote = roce_peer();
 	struct rig_conn *rc = rig_manual(rig, NULL, NULL);
 
@@ -194,9 +192,8 @@ static struct rig_transfer *send_five(struct rig_conn *rc, const struct vbd_mem 
 
 /* Bring-up. */
 
-static void test_conn_manual__it_waits_in_init(void **state)
+RIG_TEST(test_conn_manual__it_waits_in_init)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_manual(rig, NULL, NULL);
 	const struct vbd_manual_local *local = &rc->conn->manual->local;
 
@@ -214,9 +211,9 @@ static void test_conn_manual__it_waits_in_init(void **state)
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
-static void test_conn_manual__it_may_stay_in_reset(void **state)
+RIG_TEST(test_conn_manual__it_may_stay_in_reset)
 {
-	struct rig_conn *rc = in_state(*state, IBV_QPS_RESET);
+	struct rig_conn *rc = in_state(rig, IBV_QPS_RESET);
 
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_RESET);
 	assert_int_equal(fake_count("ibv_modify_qp"), 0);
@@ -226,9 +223,8 @@ static void test_conn_manual__it_may_stay_in_reset(void **state)
 	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 }
 
-static void test_conn_manual__the_peers_attributes_take_it_up(void **state)
+RIG_TEST(test_conn_manual__the_peers_attributes_take_it_up)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	const struct vbd_manual_params how = {.port_num = 1, .psn_given = true, .psn = 0xabcdef};
 	struct vbd_manual_remote remote = roce_peer();
@@ -272,7 +268,7 @@ static void test_conn_manual__the_peers_attributes_take_it_up(void **state)
 		IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
 }
 
-static void test_conn_manual__the_path_has_the_lower_mtu(void **state)
+RIG_TEST(test_conn_manual__the_path_has_the_lower_mtu)
 {
 	static const struct {
 		uint32_t cap_bytes, theirs_bytes;
@@ -285,7 +281,6 @@ static void test_conn_manual__the_path_has_the_lower_mtu(void **state)
 		{512, 256, IBV_MTU_256},
 		{4096, 4096, IBV_MTU_1024},
 	};
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct vbd_conn_params params = rig_params();
@@ -300,9 +295,9 @@ static void test_conn_manual__the_path_has_the_lower_mtu(void **state)
 	}
 }
 
-static void test_conn_manual__each_step_shows_its_result(void **state)
+RIG_TEST(test_conn_manual__each_step_shows_its_result)
 {
-	struct rig_conn *rc = in_state(*state, IBV_QPS_RTR);
+	struct rig_conn *rc = in_state(rig, IBV_QPS_RTR);
 	struct vbd_qp_info *info = &rc->conn->qp.info;
 
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_RTR);
@@ -330,9 +325,8 @@ static void test_conn_manual__each_step_shows_its_result(void **state)
 	assert_int_equal(info->rqpn, 0);
 }
 
-static void test_conn_manual__uc_knows_no_timers_and_carries_messages(void **state)
+RIG_TEST(test_conn_manual__uc_knows_no_timers_and_carries_messages)
 {
-	struct rig *rig = *state;
 	struct pair pair = joined(rig, VBD_TRANSPORT_UC, VBD_SERVICE_INBOX);
 	const struct vbd_mem *mem = rig_mem(rig, 64, 0);
 
@@ -356,11 +350,10 @@ static enum vbd_transfer_state reach(struct rig_conn *rc, enum vbd_op op, const 
 	return rt->ended_as;
 }
 
-static void test_conn_manual__the_peer_may_do_what_remote_access_says(void **state)
+RIG_TEST(test_conn_manual__the_peer_may_do_what_remote_access_says)
 {
 	struct vbd_conn_params params = rig_params();
 	struct vbd_manual_remote to_a, to_b;
-	struct rig *rig = *state;
 	const struct vbd_mem *mem = rig_mem(rig, 16, VBD_ACCESS_REMOTE_ALL);
 	struct rig_conn *a, *b;
 
@@ -392,11 +385,10 @@ static void make_infiniband(struct rig *rig)
 	rig_ask_ports(rig);
 }
 
-static void test_conn_manual__on_infiniband_a_lid_leads_to_the_peer(void **state)
+RIG_TEST(test_conn_manual__on_infiniband_a_lid_leads_to_the_peer)
 {
 	const struct vbd_manual_params how = {.port_num = 1, .pkey_index = 3, .sl = 5};
 	const struct vbd_manual_remote remote = {.lid = 0x34, .qpn = PEER_QPN, .sl = 5};
-	struct rig *rig = *state;
 	struct ibv_qp_attr attr;
 	struct rig_conn *rc;
 
@@ -414,7 +406,7 @@ static void test_conn_manual__on_infiniband_a_lid_leads_to_the_peer(void **state
 	assert_int_equal(attr.ah_attr.port_num, 1);
 }
 
-static void test_conn_manual__on_infiniband_a_gid_adds_a_route_header(void **state)
+RIG_TEST(test_conn_manual__on_infiniband_a_gid_adds_a_route_header)
 {
 	struct vbd_manual_remote remote = {.lid = 0x34,
 		.qpn = PEER_QPN,
@@ -422,7 +414,6 @@ static void test_conn_manual__on_infiniband_a_gid_adds_a_route_header(void **sta
 		.traffic_class = 8,
 		.flow_label = 9,
 		.gid = {0xfe, 0xc0, [15] = 1}};
-	struct rig *rig = *state;
 	struct ibv_qp_attr attr;
 	struct rig_conn *rc;
 
@@ -450,10 +441,9 @@ static void assert_remote_refused(
 	assert_false(rc->conn->manual->has_remote);
 }
 
-static void test_conn_manual__on_infiniband_a_path_needs_a_unicast_lid(void **state)
+RIG_TEST(test_conn_manual__on_infiniband_a_path_needs_a_unicast_lid)
 {
 	struct vbd_manual_remote remote = {.lid = 0, .qpn = PEER_QPN};
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	make_infiniband(rig);
@@ -468,10 +458,9 @@ static void test_conn_manual__on_infiniband_a_path_needs_a_unicast_lid(void **st
 	bring(rc, &remote, VBD_QP_TO_RTS);
 }
 
-static void test_conn_manual__on_infiniband_it_goes_without_a_gid(void **state)
+RIG_TEST(test_conn_manual__on_infiniband_it_goes_without_a_gid)
 {
 	struct vbd_manual_remote remote = {.lid = 0x34, .qpn = PEER_QPN, .gid = {0xfe, 0x80}};
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	make_infiniband(rig);
@@ -483,9 +472,8 @@ static void test_conn_manual__on_infiniband_it_goes_without_a_gid(void **state)
 	bring(rc, &remote, VBD_QP_TO_RTS);
 }
 
-static void test_conn_manual__on_roce_a_path_needs_a_gid_of_its_family(void **state)
+RIG_TEST(test_conn_manual__on_roce_a_path_needs_a_gid_of_its_family)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_manual(rig, NULL, NULL);
 	struct vbd_manual_remote remote = {.lid = 1, .qpn = PEER_QPN};
 
@@ -522,10 +510,8 @@ static uint32_t chosen(struct rig *rig)
 	return local.gid_index;
 }
 
-static void test_conn_manual__the_gid_that_routes_farthest_is_taken(void **state)
+RIG_TEST(test_conn_manual__the_gid_that_routes_farthest_is_taken)
 {
-	struct rig *rig = *state;
-
 	set_gid(rig, 0, IBV_GID_TYPE_ROCE_V1, LINK_LOCAL);
 	assert_int_equal(chosen(rig), 0);
 	set_gid(rig, 1, IBV_GID_TYPE_ROCE_V1, IPV4);
@@ -552,9 +538,8 @@ static void assert_not_chosen(struct rig *rig, const struct vbd_manual_params *h
 	assert_true(err.text[0] != '\0');
 }
 
-static void test_conn_manual__what_the_port_has_not_is_refused(void **state)
+RIG_TEST(test_conn_manual__what_the_port_has_not_is_refused)
 {
-	struct rig *rig = *state;
 	struct vbd_manual_params how = {.port_num = 2};
 
 	assert_not_chosen(rig, &how, VBD_E_OUT_OF_RANGE, "port_num");
@@ -570,9 +555,8 @@ static void test_conn_manual__what_the_port_has_not_is_refused(void **state)
 	assert_int_equal(fake_count("ibv_create_qp"), 0);
 }
 
-static void test_conn_manual__a_port_that_can_not_be_asked_is_an_error(void **state)
+RIG_TEST(test_conn_manual__a_port_that_can_not_be_asked_is_an_error)
 {
-	struct rig *rig = *state;
 	const struct vbd_manual_params how = {.port_num = 1};
 
 	fake_fail_next("ibv_query_port", EIO);
@@ -583,9 +567,8 @@ static void test_conn_manual__a_port_that_can_not_be_asked_is_an_error(void **st
 	assert_not_chosen(rig, &how, VBD_E_VERBS_ERROR, "");
 }
 
-static void test_conn_manual__the_psn_is_random_unless_given(void **state)
+RIG_TEST(test_conn_manual__the_psn_is_random_unless_given)
 {
-	struct rig *rig = *state;
 	uint32_t seen = 0;
 
 	/* 24 bits, all used: with 64 tries the chance to miss one is 2^-59. */
@@ -601,9 +584,8 @@ static void test_conn_manual__the_psn_is_random_unless_given(void **state)
 	assert_int_equal(seen, 0xffffff);
 }
 
-static void test_conn_manual__iwarp_is_refused(void **state)
+RIG_TEST(test_conn_manual__iwarp_is_refused)
 {
-	struct rig *rig = *state;
 	const struct vbd_manual_params how = {.port_num = 1};
 	struct vbd_manual_local local;
 	struct vbd_error err = {0};
@@ -618,9 +600,8 @@ static void test_conn_manual__iwarp_is_refused(void **state)
 	assert_non_null(strstr(err.text, "manual_bringup"));
 }
 
-static void test_conn_manual__packets_that_did_not_come_are_told_by_their_numbers(void **state)
+RIG_TEST(test_conn_manual__packets_that_did_not_come_are_told_by_their_numbers)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	struct vbd_manual_remote remote = roce_peer();
 	struct vbd_counter *came;
@@ -678,11 +659,10 @@ static void assert_judged(const struct vbd_manual_local *local,
 		assert_string_equal(err.param, param);
 }
 
-static void test_conn_manual__a_path_that_can_not_be_says_why(void **state)
+TEST(test_conn_manual__a_path_that_can_not_be_says_why)
 {
 	struct vbd_manual_remote remote = roce_peer();
 
-	(void)state;
 	assert_judged(&ethernet, &remote, NULL, "");
 	remote.gid[0] = 0xff;
 	assert_judged(&ethernet, &remote, "gid", "the GID is that of a multicast group");
@@ -715,7 +695,7 @@ static void test_conn_manual__a_path_that_can_not_be_says_why(void **state)
 		"at most: bring both up with the same path MTU");
 }
 
-static void test_conn_manual__each_move_sets_its_attributes_and_no_others(void **state)
+TEST(test_conn_manual__each_move_sets_its_attributes_and_no_others)
 {
 	static const struct {
 		enum vbd_qp_transport transport;
@@ -743,7 +723,6 @@ static void test_conn_manual__each_move_sets_its_attributes_and_no_others(void *
 	};
 	const struct vbd_conn_manual manual = {.local = ethernet, .remote = roce_peer()};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct ibv_qp_attr attr = {.qp_state = rows[i].to};
 		int mask = 0;
@@ -756,7 +735,7 @@ static void test_conn_manual__each_move_sets_its_attributes_and_no_others(void *
 
 /* Steps. */
 
-static void test_conn_manual__an_impossible_step_names_those_that_are_possible(void **state)
+RIG_TEST(test_conn_manual__an_impossible_step_names_those_that_are_possible)
 {
 	static const struct {
 		enum ibv_qp_state from;
@@ -771,7 +750,6 @@ static void test_conn_manual__an_impossible_step_names_those_that_are_possible(v
 	};
 	static const char *const names[VBD_QP_STEP_COUNT] = {
 		"RESET", "INIT", "RTR", "RTS", "SQD", "ERR"};
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct rig_conn *rc = in_state(rig, rows[i].from);
@@ -793,9 +771,8 @@ static void test_conn_manual__an_impossible_step_names_those_that_are_possible(v
 	}
 }
 
-static void test_conn_manual__without_sqd_the_other_steps_are_possible(void **state)
+RIG_TEST(test_conn_manual__without_sqd_the_other_steps_are_possible)
 {
-	struct rig *rig = *state;
 	struct vbd_error err = {0};
 	struct rig_conn *rc;
 
@@ -809,9 +786,8 @@ static void test_conn_manual__without_sqd_the_other_steps_are_possible(void **st
 	assert_int_equal(rc->conn->qp.ibv_qp->state, IBV_QPS_INIT);
 }
 
-static void test_conn_manual__rtr_takes_the_peers_attributes(void **state)
+RIG_TEST(test_conn_manual__rtr_takes_the_peers_attributes)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_manual(rig, NULL, NULL);
 	const struct vbd_manual_remote remote = roce_peer();
 	struct vbd_error err = {0};
@@ -826,10 +802,9 @@ static void test_conn_manual__rtr_takes_the_peers_attributes(void **state)
 	assert_int_equal(attr_of(rc).dest_qp_num, PEER_QPN);
 }
 
-static void test_conn_manual__attributes_are_taken_in_init_only(void **state)
+RIG_TEST(test_conn_manual__attributes_are_taken_in_init_only)
 {
 	const struct vbd_manual_remote remote = roce_peer();
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(qp_states); i++) {
 		struct rig_conn *rc = in_state(rig, qp_states[i]);
@@ -839,10 +814,9 @@ static void test_conn_manual__attributes_are_taken_in_init_only(void **state)
 	}
 }
 
-static void test_conn_manual__a_qp_of_the_cm_is_not_moved_by_hand(void **state)
+RIG_TEST(test_conn_manual__a_qp_of_the_cm_is_not_moved_by_hand)
 {
 	const struct vbd_manual_remote remote = roce_peer();
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_error err = {0};
 
@@ -853,9 +827,9 @@ static void test_conn_manual__a_qp_of_the_cm_is_not_moved_by_hand(void **state)
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_conn_manual__an_ended_connection_is_not_moved(void **state)
+RIG_TEST(test_conn_manual__an_ended_connection_is_not_moved)
 {
-	struct rig_conn *rc = in_state(*state, IBV_QPS_INIT);
+	struct rig_conn *rc = in_state(rig, IBV_QPS_INIT);
 	const struct vbd_manual_remote remote = roce_peer();
 
 	rig_close(rc);
@@ -864,9 +838,8 @@ static void test_conn_manual__an_ended_connection_is_not_moved(void **state)
 	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_ERR, NULL), VBD_E_WRONG_STATE);
 }
 
-static void test_conn_manual__a_refused_step_leaves_the_qp_where_it_was(void **state)
+RIG_TEST(test_conn_manual__a_refused_step_leaves_the_qp_where_it_was)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_manual(rig, NULL, NULL);
 	const struct vbd_manual_remote remote = roce_peer();
 	struct vbd_error err = {0};
@@ -893,9 +866,9 @@ static void test_conn_manual__a_refused_step_leaves_the_qp_where_it_was(void **s
 	assert_int_equal(rc->conn->qp.reason, VBD_REASON_NONE);
 }
 
-static void test_conn_manual__a_receive_that_can_not_be_posted_is_a_refused_init(void **state)
+RIG_TEST(test_conn_manual__a_receive_that_can_not_be_posted_is_a_refused_init)
 {
-	struct rig_conn *rc = in_state(*state, IBV_QPS_RESET);
+	struct rig_conn *rc = in_state(rig, IBV_QPS_RESET);
 
 	fake_fail_next("ibv_post_recv", ENOMEM);
 	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_INIT, NULL), VBD_E_VERBS_ERROR);
@@ -906,9 +879,8 @@ static void test_conn_manual__a_receive_that_can_not_be_posted_is_a_refused_init
 
 /* The data path. */
 
-static void test_conn_manual__in_rtr_it_receives_and_sends_nothing(void **state)
+RIG_TEST(test_conn_manual__in_rtr_it_receives_and_sends_nothing)
 {
-	struct rig *rig = *state;
 	struct pair pair = joined(rig, VBD_TRANSPORT_RC, VBD_SERVICE_ECHO);
 	const struct vbd_mem *mem = rig_mem(rig, 64, 0);
 
@@ -920,9 +892,8 @@ static void test_conn_manual__in_rtr_it_receives_and_sends_nothing(void **state)
 	assert_is(pair.b, VBD_CONN_ESTABLISHED, IBV_QPS_RTS);
 }
 
-static void test_conn_manual__in_sqd_sends_wait(void **state)
+RIG_TEST(test_conn_manual__in_sqd_sends_wait)
 {
-	struct rig *rig = *state;
 	struct pair pair = joined(rig, VBD_TRANSPORT_RC, VBD_SERVICE_INBOX);
 	const struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct rig_transfer *rt;
@@ -956,9 +927,8 @@ static void test_conn_manual__in_sqd_sends_wait(void **state)
 	}
 }
 
-static void test_conn_manual__err_breaks_off_and_parks(void **state)
+RIG_TEST(test_conn_manual__err_breaks_off_and_parks)
 {
-	struct rig *rig = *state;
 	struct pair pair = joined(rig, VBD_TRANSPORT_RC, VBD_SERVICE_INBOX);
 	const struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	unsigned int stepped = pair.a->stepped;
@@ -978,9 +948,8 @@ static void test_conn_manual__err_breaks_off_and_parks(void **state)
 	assert_false(pair.a->memory_went);
 }
 
-static void test_conn_manual__after_reset_it_can_be_brought_up_again(void **state)
+RIG_TEST(test_conn_manual__after_reset_it_can_be_brought_up_again)
 {
-	struct rig *rig = *state;
 	struct pair pair = joined(rig, VBD_TRANSPORT_RC, VBD_SERVICE_INBOX);
 	const struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct rig_conn *both[] = {pair.a, pair.b};
@@ -1013,9 +982,8 @@ static void test_conn_manual__after_reset_it_can_be_brought_up_again(void **stat
 	assert_int_equal(fake_recvs(pair.b->conn->qp.ibv_qp), 4);
 }
 
-static void test_conn_manual__a_message_released_while_parked_is_posted_with_init(void **state)
+RIG_TEST(test_conn_manual__a_message_released_while_parked_is_posted_with_init)
 {
-	struct rig *rig = *state;
 	struct pair pair = joined(rig, VBD_TRANSPORT_RC, VBD_SERVICE_INBOX);
 	const struct vbd_mem *mem = rig_mem(rig, 64, 0);
 
@@ -1029,9 +997,8 @@ static void test_conn_manual__a_message_released_while_parked_is_posted_with_ini
 	assert_int_equal(fake_recvs(pair.b->conn->qp.ibv_qp), 4);
 }
 
-static void test_conn_manual__flushes_behind_a_deliberate_err_are_no_error(void **state)
+RIG_TEST(test_conn_manual__flushes_behind_a_deliberate_err_are_no_error)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = in_state(rig, IBV_QPS_RTS);
 
 	/* The worker sees the flushes before it takes the command to drain. */
@@ -1050,9 +1017,8 @@ static void test_conn_manual__flushes_behind_a_deliberate_err_are_no_error(void 
 	step(rc, VBD_QP_TO_INIT);
 }
 
-static void test_conn_manual__a_qp_that_errs_by_itself_fails(void **state)
+RIG_TEST(test_conn_manual__a_qp_that_errs_by_itself_fails)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = in_state(rig, IBV_QPS_RTS);
 
 	fake_qp_to_err(rc->conn->qp.ibv_qp);
@@ -1061,10 +1027,8 @@ static void test_conn_manual__a_qp_that_errs_by_itself_fails(void **state)
 
 /* Endings. */
 
-static void test_conn_manual__it_ends_cleanly_from_each_state(void **state)
+RIG_TEST(test_conn_manual__it_ends_cleanly_from_each_state)
 {
-	struct rig *rig = *state;
-
 	for (size_t i = 0; i < VBD_ARRAY_LEN(qp_states); i++) {
 		struct rig_conn *rc = in_state(rig, qp_states[i]);
 
@@ -1073,9 +1037,8 @@ static void test_conn_manual__it_ends_cleanly_from_each_state(void **state)
 	}
 }
 
-static void test_conn_manual__its_device_may_go_in_each_state(void **state)
+RIG_TEST(test_conn_manual__its_device_may_go_in_each_state)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rcs[VBD_ARRAY_LEN(qp_states)];
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(qp_states); i++)
@@ -1087,9 +1050,8 @@ static void test_conn_manual__its_device_may_go_in_each_state(void **state)
 		assert_ended(rcs[i], VBD_CONN_FAILED, VBD_REASON_DEVICE_REMOVED);
 }
 
-static void test_conn_manual__it_may_be_closed_while_it_parks(void **state)
+RIG_TEST(test_conn_manual__it_may_be_closed_while_it_parks)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = in_state(rig, IBV_QPS_RTS);
 
 	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_RESET, NULL), VBD_OK);
@@ -1101,9 +1063,8 @@ static void test_conn_manual__it_may_be_closed_while_it_parks(void **state)
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
-static void test_conn_manual__a_qp_that_does_not_flush_ends_by_force(void **state)
+RIG_TEST(test_conn_manual__a_qp_that_does_not_flush_ends_by_force)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = in_state(rig, IBV_QPS_RTS);
 
 	fake_flushes_withheld(true);
@@ -1118,9 +1079,8 @@ static void test_conn_manual__a_qp_that_does_not_flush_ends_by_force(void **stat
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_TIMED_OUT);
 }
 
-static void test_conn_manual__each_stay_without_a_peer_has_its_deadline(void **state)
+RIG_TEST(test_conn_manual__each_stay_without_a_peer_has_its_deadline)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_manual(rig, NULL, NULL);
 	const struct vbd_manual_remote remote = roce_peer();
 
@@ -1137,9 +1097,8 @@ static void test_conn_manual__each_stay_without_a_peer_has_its_deadline(void **s
 	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "700 ms"));
 }
 
-static void test_conn_manual__what_can_not_be_made_fails_it(void **state)
+RIG_TEST(test_conn_manual__what_can_not_be_made_fails_it)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	fake_fail_next("ibv_create_qp", ENOMEM);
@@ -1160,9 +1119,8 @@ static void end_move(struct rig_conn *rc)
 	rig_settle(rc->rig);
 }
 
-static void test_conn_manual__a_slow_move_is_waited_for(void **state)
+RIG_TEST(test_conn_manual__a_slow_move_is_waited_for)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_manual(rig, NULL, NULL);
 	const struct vbd_manual_remote remote = roce_peer();
 
@@ -1178,9 +1136,8 @@ static void test_conn_manual__a_slow_move_is_waited_for(void **state)
 	assert_int_equal(rc->conn->manual->failure.status, VBD_OK);
 }
 
-static void test_conn_manual__a_slow_move_that_fails_says_why(void **state)
+RIG_TEST(test_conn_manual__a_slow_move_that_fails_says_why)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_manual(rig, NULL, NULL);
 	const struct vbd_manual_remote remote = roce_peer();
 
@@ -1199,9 +1156,8 @@ static void test_conn_manual__a_slow_move_that_fails_says_why(void **state)
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_RTR);
 }
 
-static void test_conn_manual__its_end_waits_for_a_slow_move(void **state)
+RIG_TEST(test_conn_manual__its_end_waits_for_a_slow_move)
 {
-	struct rig *rig = *state;
 	const struct vbd_manual_remote remote = roce_peer();
 
 	for (int fails = 0; fails < 2; fails++) {
@@ -1253,9 +1209,8 @@ static void live_through(struct rig *rig, unsigned int nth)
 	rig_assert_idle(rig);
 }
 
-static void test_conn_manual__each_call_may_fail(void **state)
+RIG_TEST(test_conn_manual__each_call_may_fail)
 {
-	struct rig *rig = *state;
 	unsigned int nth = 1;
 
 	do {
@@ -1264,60 +1219,4 @@ static void test_conn_manual__each_call_may_fail(void **state)
 	} while (fake_failed_call());
 	fake_fail_nth(0, 0);
 	assert_in_range(nth, 20, RIG_CONNS - 1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_conn_manual__it_waits_in_init),
-		TEST(test_conn_manual__it_may_stay_in_reset),
-		TEST(test_conn_manual__the_peers_attributes_take_it_up),
-		TEST(test_conn_manual__the_path_has_the_lower_mtu),
-		TEST(test_conn_manual__a_peer_that_contradicts_is_refused),
-		TEST(test_conn_manual__depths_are_lowered_to_those_of_the_peer),
-		TEST(test_conn_manual__each_step_shows_its_result),
-		TEST(test_conn_manual__uc_knows_no_timers_and_carries_messages),
-		TEST(test_conn_manual__the_peer_may_do_what_remote_access_says),
-		TEST(test_conn_manual__on_infiniband_a_lid_leads_to_the_peer),
-		TEST(test_conn_manual__on_infiniband_a_gid_adds_a_route_header),
-		TEST(test_conn_manual__on_infiniband_a_path_needs_a_unicast_lid),
-		TEST(test_conn_manual__on_infiniband_it_goes_without_a_gid),
-		TEST(test_conn_manual__on_roce_a_path_needs_a_gid_of_its_family),
-		TEST(test_conn_manual__the_gid_that_routes_farthest_is_taken),
-		TEST(test_conn_manual__what_the_port_has_not_is_refused),
-		TEST(test_conn_manual__a_port_that_can_not_be_asked_is_an_error),
-		TEST(test_conn_manual__the_psn_is_random_unless_given),
-		TEST(test_conn_manual__iwarp_is_refused),
-		TEST(test_conn_manual__packets_that_did_not_come_are_told_by_their_numbers),
-		cmocka_unit_test(test_conn_manual__a_path_that_can_not_be_says_why),
-		cmocka_unit_test(test_conn_manual__each_move_sets_its_attributes_and_no_others),
-		TEST(test_conn_manual__an_impossible_step_names_those_that_are_possible),
-		TEST(test_conn_manual__without_sqd_the_other_steps_are_possible),
-		TEST(test_conn_manual__rtr_takes_the_peers_attributes),
-		TEST(test_conn_manual__attributes_are_taken_in_init_only),
-		TEST(test_conn_manual__a_qp_of_the_cm_is_not_moved_by_hand),
-		TEST(test_conn_manual__an_ended_connection_is_not_moved),
-		TEST(test_conn_manual__a_refused_step_leaves_the_qp_where_it_was),
-		TEST(test_conn_manual__a_receive_that_can_not_be_posted_is_a_refused_init),
-		TEST(test_conn_manual__in_rtr_it_receives_and_sends_nothing),
-		TEST(test_conn_manual__in_sqd_sends_wait),
-		TEST(test_conn_manual__err_breaks_off_and_parks),
-		TEST(test_conn_manual__after_reset_it_can_be_brought_up_again),
-		TEST(test_conn_manual__a_message_released_while_parked_is_posted_with_init),
-		TEST(test_conn_manual__flushes_behind_a_deliberate_err_are_no_error),
-		TEST(test_conn_manual__a_qp_that_errs_by_itself_fails),
-		TEST(test_conn_manual__it_ends_cleanly_from_each_state),
-		TEST(test_conn_manual__its_device_may_go_in_each_state),
-		TEST(test_conn_manual__it_may_be_closed_while_it_parks),
-		TEST(test_conn_manual__a_qp_that_does_not_flush_ends_by_force),
-		TEST(test_conn_manual__each_stay_without_a_peer_has_its_deadline),
-		TEST(test_conn_manual__what_can_not_be_made_fails_it),
-		TEST(test_conn_manual__a_slow_move_is_waited_for),
-		TEST(test_conn_manual__a_slow_move_that_fails_says_why),
-		TEST(test_conn_manual__its_end_waits_for_a_slow_move),
-		TEST(test_conn_manual__each_call_may_fail),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,17 +33,16 @@ static struct rig_conn *mute_conn(struct rig *rig)
 	return rc;
 }
 
-static void test_conn_refusal__a_flush_out_of_the_blue_is_evidence(void **state)
+RIG_TEST(test_conn_refusal__a_flush_out_of_the_blue_is_evidence)
 {
-	struct rig_conn *rc = rig_conn_connect(*state, NULL);
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_qp_to_err(rc->conn->qp.ibv_qp);
 	assert_refusal(rc, VBD_REASON_QP_FATAL, VBD_REFUSAL_QP_STATE);
 }
 
-static void test_conn_refusal__a_qp_without_receives_is_found_by_looking(void **state)
+RIG_TEST(test_conn_refusal__a_qp_without_receives_is_found_by_looking)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = mute_conn(rig);
 	struct rig_conn *other = mute_conn(rig);
 
@@ -59,9 +58,8 @@ static void test_conn_refusal__a_qp_without_receives_is_found_by_looking(void **
 	assert_refusal(other, VBD_REASON_LOCAL_CLOSE, VBD_REFUSAL_NONE);
 }
 
-static void test_conn_refusal__each_qp_gets_its_turn(void **state)
+RIG_TEST(test_conn_refusal__each_qp_gets_its_turn)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rcs[] = {mute_conn(rig), mute_conn(rig), mute_conn(rig)};
 	unsigned int before = fake_count("ibv_query_qp");
 
@@ -77,21 +75,21 @@ static void test_conn_refusal__each_qp_gets_its_turn(void **state)
 	assert_refusal(rcs[2], VBD_REASON_QP_FATAL, VBD_REFUSAL_QP_STATE);
 }
 
-static void test_conn_refusal__the_disconnect_of_the_refused_peer_does_not_hide_it(void **state)
+RIG_TEST(test_conn_refusal__the_disconnect_of_the_refused_peer_does_not_hide_it)
 {
-	struct rig_conn *rc = mute_conn(*state);
+	struct rig_conn *rc = mute_conn(rig);
 
 	fake_qp_to_err(rc->conn->qp.ibv_qp);
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	assert_refusal(rc, VBD_REASON_QP_FATAL, VBD_REFUSAL_QP_STATE);
 }
 
-static void test_conn_refusal__the_device_may_say_so(void **state)
+RIG_TEST(test_conn_refusal__the_device_may_say_so)
 {
 	static const enum ibv_event_type types[] = {IBV_EVENT_QP_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(types); i++) {
-		struct rig_conn *rc = rig_conn_connect(*state, NULL);
+		struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 		fake_qp_to_err(rc->conn->qp.ibv_qp);
 		fake_qp_async(rc->conn->qp.ibv_qp, types[i]);
@@ -99,9 +97,8 @@ static void test_conn_refusal__the_device_may_say_so(void **state)
 	}
 }
 
-static void test_conn_refusal__an_ordinary_end_is_none(void **state)
+RIG_TEST(test_conn_refusal__an_ordinary_end_is_none)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
@@ -120,9 +117,8 @@ static void test_conn_refusal__an_ordinary_end_is_none(void **state)
 }
 
 /* The QP is seen in ERR before the completion that explains it. */
-static void test_conn_refusal__a_failed_work_request_explains_the_state(void **state)
+RIG_TEST(test_conn_refusal__a_failed_work_request_explains_the_state)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_recv_failed(rc->conn->qp.ibv_qp, IBV_WC_LOC_LEN_ERR, 0);
@@ -132,9 +128,8 @@ static void test_conn_refusal__a_failed_work_request_explains_the_state(void **s
 	assert_int_equal(rc->conn->qp.first_error.error.kind, IBV_WC_LOC_LEN_ERR);
 }
 
-static void test_conn_refusal__a_device_that_goes_explains_the_state(void **state)
+RIG_TEST(test_conn_refusal__a_device_that_goes_explains_the_state)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_flushes_withheld(true);
@@ -146,23 +141,4 @@ static void test_conn_refusal__a_device_that_goes_explains_the_state(void **stat
 	fake_flushes_withheld(false);
 	fake_flush(rc->conn->qp.ibv_qp);
 	assert_refusal(rc, VBD_REASON_DEVICE_REMOVED, VBD_REFUSAL_NONE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_conn_refusal__##name, rig_setup, rig_teardown)
-		TEST(a_flush_out_of_the_blue_is_evidence),
-		TEST(a_qp_without_receives_is_found_by_looking),
-		TEST(each_qp_gets_its_turn),
-		TEST(the_disconnect_of_the_refused_peer_does_not_hide_it),
-		TEST(the_device_may_say_so),
-		TEST(an_ordinary_end_is_none),
-		TEST(a_failed_work_request_explains_the_state),
-		TEST(a_device_that_goes_explains_the_state),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

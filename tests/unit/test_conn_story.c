@@ -13,9 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
-static void test_story__a_connection_comes_up_and_is_closed(void **state)
+RIG_TEST(test_story__a_connection_comes_up_and_is_closed)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	rig_tell_story(rig);
@@ -56,9 +55,8 @@ static void test_story__a_connection_comes_up_and_is_closed(void **state)
 			      "state draining -> closed (all work requests are completed)\n");
 }
 
-static void test_story__one_of_iwarp_is_brought_up_by_the_kernel(void **state)
+RIG_TEST(test_story__one_of_iwarp_is_brought_up_by_the_kernel)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	rig_make_iwarp(rig);
@@ -105,9 +103,8 @@ static void test_story__one_of_iwarp_is_brought_up_by_the_kernel(void **state)
 		"state draining -> failed (all work requests are completed, after an error)\n");
 }
 
-static void test_story__a_request_is_accepted_and_the_peer_leaves(void **state)
+RIG_TEST(test_story__a_request_is_accepted_and_the_peer_leaves)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	rig_tell_story(rig);
@@ -147,9 +144,8 @@ static void test_story__a_request_is_accepted_and_the_peer_leaves(void **state)
 			      "state draining -> closed (all work requests are completed)\n");
 }
 
-static void test_story__sends_that_are_under_way_are_looked_at(void **state)
+RIG_TEST(test_story__sends_that_are_under_way_are_looked_at)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	const struct vbd_mem *mem = rig_mem(rig, 64, 0);
 
@@ -181,9 +177,8 @@ static void test_story__sends_that_are_under_way_are_looked_at(void **state)
 }
 
 /* The worker is in ibv_post_send(3), and the answer to the request is there already. */
-static void test_story__sends_that_are_not_counted_yet_are_looked_at(void **state)
+RIG_TEST(test_story__sends_that_are_not_counted_yet_are_looked_at)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	vbd_counter_set(&rc->conn->qp.channel->ringing, 1);
@@ -196,9 +191,8 @@ static void test_story__sends_that_are_not_counted_yet_are_looked_at(void **stat
 	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
 }
 
-static void test_story__a_queue_pair_fails_in_a_transfer(void **state)
+RIG_TEST(test_story__a_queue_pair_fails_in_a_transfer)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	const struct vbd_mem *mem = rig_mem(rig, 64, 0);
 
@@ -228,9 +222,8 @@ static void test_story__a_queue_pair_fails_in_a_transfer(void **state)
 		"state draining -> failed (all work requests are completed, after an error)\n");
 }
 
-static void test_story__a_peer_rejects_or_does_not_answer(void **state)
+RIG_TEST(test_story__a_peer_rejects_or_does_not_answer)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
 
 	rig_tell_story(rig);
@@ -283,9 +276,8 @@ static void test_story__a_peer_rejects_or_does_not_answer(void **state)
 		"connecting, waiting for the peer's answer");
 }
 
-static void test_story__calls_that_fail_at_the_end_are_logged(void **state)
+RIG_TEST(test_story__calls_that_fail_at_the_end_are_logged)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 
 	rig_tell_story(rig);
@@ -322,9 +314,8 @@ static void test_story__calls_that_fail_at_the_end_are_logged(void **state)
 			      "state draining -> closed (all work requests are completed)\n");
 }
 
-static void test_story__a_fault_is_injected(void **state)
+RIG_TEST(test_story__a_fault_is_injected)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	rig_tell_story(rig);
@@ -366,9 +357,8 @@ static void step(struct rig_conn *rc, enum vbd_qp_step to)
 	rig_settle(rc->rig);
 }
 
-static void test_story__a_queue_pair_is_moved_by_hand(void **state)
+RIG_TEST(test_story__a_queue_pair_is_moved_by_hand)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	rig_tell_story(rig);
@@ -423,9 +413,8 @@ static void test_story__a_queue_pair_is_moved_by_hand(void **state)
 			      "state draining -> closed (all work requests are completed)\n");
 }
 
-static void test_story__moves_that_fail_are_noted(void **state)
+RIG_TEST(test_story__moves_that_fail_are_noted)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	rc = rig_manual(rig, NULL, NULL);
@@ -458,9 +447,8 @@ static void assert_not_moved(const struct rig_conn *rc, enum vbd_qp_step to, con
 	assert_string_equal(err.text, text);
 }
 
-static void test_story__a_move_that_is_refused_says_why(void **state)
+RIG_TEST(test_story__a_move_that_is_refused_says_why)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_error err = {0};
 
@@ -490,9 +478,8 @@ static void test_story__a_move_that_is_refused_says_why(void **state)
 
 /* Others that tell. */
 
-static void test_story__a_heartbeat_that_is_not_answered_ends_it(void **state)
+RIG_TEST(test_story__a_heartbeat_that_is_not_answered_ends_it)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
 	struct vbd_worker *worker = rig->fabric->workers[0];
@@ -523,10 +510,8 @@ static void test_story__a_heartbeat_that_is_not_answered_ends_it(void **state)
 		"vendor_err 129)");
 }
 
-static void test_story__a_list_of_devices_that_fails_is_logged(void **state)
+RIG_TEST(test_story__a_list_of_devices_that_fails_is_logged)
 {
-	struct rig *rig = *state;
-
 	rig_tell_story(rig);
 	fake_fail_next("ibv_get_device_list", EMFILE);
 	unit_rescan(rig->fabric);
@@ -534,9 +519,8 @@ static void test_story__a_list_of_devices_that_fails_is_logged(void **state)
 		rig, "fabric: by the script: ibv_get_device_list: Too many open files (EMFILE)\n");
 }
 
-static void test_story__what_a_listener_is_not_asked_is_logged(void **state)
+RIG_TEST(test_story__what_a_listener_is_not_asked_is_logged)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 
 	rig_tell_story(rig);
@@ -549,29 +533,4 @@ static void test_story__what_a_listener_is_not_asked_is_logged(void **state)
 	(void)rig_request(listener);
 	rig_assert_story(rig, "listener: by the script: rdma_reject: Invalid argument (EINVAL)\n");
 	assert_int_equal(fake_live().ids, 1);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_story__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_connection_comes_up_and_is_closed),
-		TEST(one_of_iwarp_is_brought_up_by_the_kernel),
-		TEST(a_request_is_accepted_and_the_peer_leaves),
-		TEST(sends_that_are_under_way_are_looked_at),
-		TEST(sends_that_are_not_counted_yet_are_looked_at),
-		TEST(a_queue_pair_fails_in_a_transfer),
-		TEST(a_peer_rejects_or_does_not_answer),
-		TEST(calls_that_fail_at_the_end_are_logged),
-		TEST(a_fault_is_injected),
-		TEST(a_queue_pair_is_moved_by_hand),
-		TEST(moves_that_fail_are_noted),
-		TEST(a_move_that_is_refused_says_why),
-		TEST(a_heartbeat_that_is_not_answered_ends_it),
-		TEST(a_list_of_devices_that_fails_is_logged),
-		TEST(what_a_listener_is_not_asked_is_logged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,12 +86,11 @@ static void assert_failed(struct rig_conn *rc, enum vbd_reason reason, const cha
 
 /* --- the addresses of a name ----------------------------------------------------------------- */
 
-static void test_conn_tries__each_address_of_a_name_is_tried_in_its_order(void **state)
+RIG_TEST(test_conn_tries__each_address_of_a_name_is_tried_in_its_order)
 {
 	static const enum vbd_conn_state told[] = {VBD_CONN_RESOLVING_ROUTE, VBD_CONN_CONNECTING,
 		VBD_CONN_RETRYING, VBD_CONN_RESOLVING_ADDR, VBD_CONN_RESOLVING_ADDR,
 		VBD_CONN_RESOLVING_ROUTE, VBD_CONN_CONNECTING, VBD_CONN_ESTABLISHED};
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_to(rig, NULL, three);
 
 	assert_string_equal(peer_of(rc), "10.0.0.1");
@@ -115,9 +114,8 @@ static void test_conn_tries__each_address_of_a_name_is_tried_in_its_order(void *
 	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
 }
 
-static void test_conn_tries__a_name_that_nobody_answers_for_names_the_last_address(void **state)
+RIG_TEST(test_conn_tries__a_name_that_nobody_answers_for_names_the_last_address)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_to(rig, NULL, two);
 
 	report(rc, RDMA_CM_EVENT_ADDR_ERROR, -ENODEV);
@@ -129,9 +127,8 @@ static void test_conn_tries__a_name_that_nobody_answers_for_names_the_last_addre
 	assert_int_equal(rc->looked_up, 0);
 }
 
-static void test_conn_tries__the_only_address_of_a_name_is_named_too(void **state)
+RIG_TEST(test_conn_tries__the_only_address_of_a_name_is_named_too)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_to(rig, NULL, one);
 
 	answer_to(rc, VBD_CONN_CONNECTING);
@@ -142,9 +139,8 @@ static void test_conn_tries__the_only_address_of_a_name_is_named_too(void **stat
 		failures_of(rc), "10.0.0.1: nobody listens on that port (invalid service id)\n");
 }
 
-static void test_conn_tries__the_try_that_got_furthest_stands_for_the_end(void **state)
+RIG_TEST(test_conn_tries__the_try_that_got_furthest_stands_for_the_end)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_to(rig, NULL, three);
 
 	report(rc, RDMA_CM_EVENT_ADDR_ERROR, -ENODEV);
@@ -161,9 +157,8 @@ static void test_conn_tries__the_try_that_got_furthest_stands_for_the_end(void *
 	assert_int_equal(rc->conn->qp.errors_after_first, 0);
 }
 
-static void test_conn_tries__a_silent_address_has_its_part_of_the_time(void **state)
+RIG_TEST(test_conn_tries__a_silent_address_has_its_part_of_the_time)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_to(rig, NULL, two);
 
 	answer_to(rc, VBD_CONN_CONNECTING);
@@ -179,10 +174,9 @@ static void test_conn_tries__a_silent_address_has_its_part_of_the_time(void **st
 		"peer's answer; 2 tries in ");
 }
 
-static void test_conn_tries__a_local_failure_of_one_address_is_not_that_of_all(void **state)
+RIG_TEST(test_conn_tries__a_local_failure_of_one_address_is_not_that_of_all)
 {
 	static const char *const families[] = {"fd00::1", "10.0.0.2", NULL};
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	(void)snprintf(rig->cm.device, sizeof(rig->cm.device), "fake0");
@@ -193,9 +187,8 @@ static void test_conn_tries__a_local_failure_of_one_address_is_not_that_of_all(v
 	rig_close(rc);
 }
 
-static void test_conn_tries__what_a_device_lowers_is_lowered_for_its_try(void **state)
+RIG_TEST(test_conn_tries__what_a_device_lowers_is_lowered_for_its_try)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
 
@@ -212,7 +205,7 @@ static void test_conn_tries__what_a_device_lowers_is_lowered_for_its_try(void **
 
 /* --- again ----------------------------------------------------------------------------------- */
 
-static void test_conn_tries__a_peer_that_is_away_is_tried_again(void **state)
+RIG_TEST(test_conn_tries__a_peer_that_is_away_is_tried_again)
 {
 	static const struct {
 		enum vbd_conn_state state;
@@ -222,7 +215,6 @@ static void test_conn_tries__a_peer_that_is_away_is_tried_again(void **state)
 		{VBD_CONN_RESOLVING_ROUTE, RDMA_CM_EVENT_ROUTE_ERROR},
 		{VBD_CONN_CONNECTING, RDMA_CM_EVENT_UNREACHABLE},
 	};
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct rig_conn *rc = rig_conn_create(rig, NULL);
@@ -247,10 +239,9 @@ static void test_conn_tries__a_peer_that_is_away_is_tried_again(void **state)
 }
 
 /* There was a way, so that the interface here is what is away for a moment. */
-static void test_conn_tries__a_way_that_is_lost_meanwhile_may_come_back(void **state)
+RIG_TEST(test_conn_tries__a_way_that_is_lost_meanwhile_may_come_back)
 {
 	static const int errnos[] = {ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL, ENODEV};
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(errnos); i++) {
 		struct rig_conn *rc = rig_conn_create(rig, NULL);
@@ -270,7 +261,7 @@ static void test_conn_tries__a_way_that_is_lost_meanwhile_may_come_back(void **s
 	}
 }
 
-static void test_conn_tries__a_definite_answer_ends_them(void **state)
+RIG_TEST(test_conn_tries__a_definite_answer_ends_them)
 {
 	static const struct {
 		enum vbd_conn_state state;
@@ -286,7 +277,6 @@ static void test_conn_tries__a_definite_answer_ends_them(void **state)
 		{VBD_CONN_CONNECTING, RDMA_CM_EVENT_CONNECT_ERROR, AWAY, VBD_REASON_CONNECT_ERROR},
 		{VBD_CONN_CONNECTING, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, VBD_REASON_DEVICE_REMOVED},
 	};
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct rig_conn *rc = rig_conn_create(rig, NULL);
@@ -298,9 +288,8 @@ static void test_conn_tries__a_definite_answer_ends_them(void **state)
 	}
 }
 
-static void test_conn_tries__the_end_of_the_time_says_why_nobody_answered(void **state)
+RIG_TEST(test_conn_tries__the_end_of_the_time_says_why_nobody_answered)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_create(rig, NULL);
 
 	report(rc, RDMA_CM_EVENT_ADDR_ERROR, AWAY);
@@ -311,9 +300,8 @@ static void test_conn_tries__the_end_of_the_time_says_why_nobody_answered(void *
 	assert_int_equal(rc->conn->ended_in, VBD_CONN_RESOLVING_ADDR);
 }
 
-static void test_conn_tries__without_time_for_another_one_they_are_over(void **state)
+RIG_TEST(test_conn_tries__without_time_for_another_one_they_are_over)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_create_unresolved(rig, NULL);
 	struct sockaddr_storage addr;
 
@@ -325,11 +313,10 @@ static void test_conn_tries__without_time_for_another_one_they_are_over(void **s
 	assert_int_equal(rc->conn->ended_in, VBD_CONN_RESOLVING_ADDR);
 }
 
-static void test_conn_tries__a_name_is_looked_up_again_before_its_addresses_are(void **state)
+RIG_TEST(test_conn_tries__a_name_is_looked_up_again_before_its_addresses_are)
 {
 	const struct vbd_error again = {
 		.status = VBD_E_NAME_NOT_RESOLVED, .source = VBD_SOURCE_GAI, .raw = EAI_AGAIN};
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_to(rig, NULL, two);
 	struct vbd_addrs addrs = {.count = 1};
 
@@ -351,7 +338,7 @@ static void test_conn_tries__a_name_is_looked_up_again_before_its_addresses_are(
 	rig_close(rc);
 }
 
-static void test_conn_tries__a_resolver_that_is_away_is_asked_again(void **state)
+RIG_TEST(test_conn_tries__a_resolver_that_is_away_is_asked_again)
 {
 	static const struct vbd_error again = {.status = VBD_E_NAME_NOT_RESOLVED,
 		.source = VBD_SOURCE_GAI,
@@ -361,7 +348,6 @@ static void test_conn_tries__a_resolver_that_is_away_is_asked_again(void **state
 		.source = VBD_SOURCE_GAI,
 		.raw = EAI_NONAME,
 		.text = "host: getaddrinfo: Name or service not known"};
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_create_unresolved(rig, NULL);
 
 	vbd_conn_name_failed(rc->conn, &again);
@@ -379,10 +365,9 @@ static void test_conn_tries__a_resolver_that_is_away_is_asked_again(void **state
 
 /* --- the end of a try that has begun --------------------------------------------------------- */
 
-static void test_conn_tries__a_client_may_close_between_two(void **state)
+RIG_TEST(test_conn_tries__a_client_may_close_between_two)
 {
 	static const enum vbd_reason reasons[] = {VBD_REASON_LOCAL_CLOSE, VBD_REASON_STOPPING};
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(reasons); i++) {
 		struct rig_conn *rc = rig_conn_create(rig, NULL);
@@ -409,9 +394,8 @@ static struct rig_conn *in_retreat(struct rig *rig)
 	return rc;
 }
 
-static void test_conn_tries__a_client_may_close_while_a_queue_pair_drains(void **state)
+RIG_TEST(test_conn_tries__a_client_may_close_while_a_queue_pair_drains)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = in_retreat(rig);
 
 	vbd_conn_close(rc->conn, VBD_REASON_LOCAL_CLOSE);
@@ -422,9 +406,8 @@ static void test_conn_tries__a_client_may_close_while_a_queue_pair_drains(void *
 	rig_assert_gone(rc);
 }
 
-static void test_conn_tries__flushes_that_do_not_come_hold_up_no_other_address(void **state)
+RIG_TEST(test_conn_tries__flushes_that_do_not_come_hold_up_no_other_address)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = in_retreat(rig);
 
 	/* Nobody wants the events of the try that has failed. */
@@ -440,9 +423,8 @@ static void test_conn_tries__flushes_that_do_not_come_hold_up_no_other_address(v
 	rig_close(rc);
 }
 
-static void test_conn_tries__a_device_that_goes_meanwhile_gets_all_back(void **state)
+RIG_TEST(test_conn_tries__a_device_that_goes_meanwhile_gets_all_back)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = in_retreat(rig);
 
 	report(rc, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
@@ -454,9 +436,8 @@ static void test_conn_tries__a_device_that_goes_meanwhile_gets_all_back(void **s
 	rig_close(rc);
 }
 
-static void test_conn_tries__a_call_that_waits_is_interrupted_for_the_next_address(void **state)
+RIG_TEST(test_conn_tries__a_call_that_waits_is_interrupted_for_the_next_address)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	rig_make_iwarp(rig);
@@ -479,9 +460,8 @@ static void test_conn_tries__a_call_that_waits_is_interrupted_for_the_next_addre
 
 /* --- the timeline ---------------------------------------------------------------------------- */
 
-static void test_conn_tries__many_leave_room_for_what_follows(void **state)
+RIG_TEST(test_conn_tries__many_leave_room_for_what_follows)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_create(rig, NULL);
 	const struct vbd_timeline *timeline = &rc->conn->timeline;
 
@@ -497,34 +477,4 @@ static void test_conn_tries__many_leave_room_for_what_follows(void **state)
 	answer_to(rc, VBD_CONN_ESTABLISHED);
 	assert_string_equal(timeline->entries[timeline->count - 1]->to, "established");
 	rig_close(rc);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_conn_tries__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(each_address_of_a_name_is_tried_in_its_order),
-		TEST(a_name_that_nobody_answers_for_names_the_last_address),
-		TEST(the_only_address_of_a_name_is_named_too),
-		TEST(the_try_that_got_furthest_stands_for_the_end),
-		TEST(a_silent_address_has_its_part_of_the_time),
-		TEST(a_local_failure_of_one_address_is_not_that_of_all),
-		TEST(what_a_device_lowers_is_lowered_for_its_try),
-		TEST(a_peer_that_is_away_is_tried_again),
-		TEST(a_way_that_is_lost_meanwhile_may_come_back),
-		TEST(a_definite_answer_ends_them),
-		TEST(the_end_of_the_time_says_why_nobody_answered),
-		TEST(without_time_for_another_one_they_are_over),
-		TEST(a_name_is_looked_up_again_before_its_addresses_are),
-		TEST(a_resolver_that_is_away_is_asked_again),
-		TEST(a_client_may_close_between_two),
-		TEST(a_client_may_close_while_a_queue_pair_drains),
-		TEST(flushes_that_do_not_come_hold_up_no_other_address),
-		TEST(a_device_that_goes_meanwhile_gets_all_back),
-		TEST(a_call_that_waits_is_interrupted_for_the_next_address),
-		TEST(many_leave_room_for_what_follows),
-	};
-
-	return cmocka_run_group_tests_name("conn tries", tests, NULL, NULL);
 }

@@ -20,9 +20,8 @@ static void parses(const char *text, const unsigned int *numbers, size_t count)
 	parses(text_, (const unsigned int[]){__VA_ARGS__}, \
 		sizeof((const unsigned int[]){__VA_ARGS__}) / sizeof(unsigned int))
 
-static void test_cpus__a_list_has_numbers_and_ranges(void **state)
+TEST(test_cpus__a_list_has_numbers_and_ranges)
 {
-	(void)state;
 	parses("", NULL, 0);
 	PARSES("0", 0);
 	PARSES("3", 3);
@@ -32,25 +31,23 @@ static void test_cpus__a_list_has_numbers_and_ranges(void **state)
 	PARSES("5,3,3", 5, 3, 3);
 }
 
-static void test_cpus__other_texts_are_refused(void **state)
+TEST(test_cpus__other_texts_are_refused)
 {
 	static const char *const texts[] = {",", "1,", ",1", "1,,2", "-1", "1-", "3-2", "1-2-3",
 		"1 ", " 1", "1 2", "a", "1a", "1-a", "+1", "1024", "0-1024",
 		"99999999999999999999"};
 	struct vbd_cpus cpus = {.text = "before", .count = 7};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(texts); i++)
 		assert_false(vbd_cpus_parse(texts[i], &cpus));
 	assert_string_equal(cpus.text, "before");
 	assert_int_equal(cpus.count, 7);
 }
 
-static void test_cpus__a_list_is_full_at_its_limit(void **state)
+TEST(test_cpus__a_list_is_full_at_its_limit)
 {
 	struct vbd_cpus cpus;
 
-	(void)state;
 	assert_true(vbd_cpus_parse("0-63", &cpus));
 	assert_int_equal(cpus.count, VBD_CPUS_MAX);
 	assert_int_equal(cpus.numbers[63], 63);
@@ -62,12 +59,11 @@ static void test_cpus__a_list_is_full_at_its_limit(void **state)
 	assert_false(vbd_cpus_parse("5,100-162,9", &cpus));
 }
 
-static void test_cpus__a_text_fits_with_its_end(void **state)
+TEST(test_cpus__a_text_fits_with_its_end)
 {
 	char text[VBD_CPUS_TEXT_BYTES + 1];
 	struct vbd_cpus cpus;
 
-	(void)state;
 	memset(text, '0', sizeof(text));
 	text[VBD_CPUS_TEXT_BYTES - 1] = '\0';
 	assert_true(vbd_cpus_parse(text, &cpus));
@@ -76,16 +72,4 @@ static void test_cpus__a_text_fits_with_its_end(void **state)
 	text[VBD_CPUS_TEXT_BYTES - 1] = '0';
 	text[VBD_CPUS_TEXT_BYTES] = '\0';
 	assert_false(vbd_cpus_parse(text, &cpus));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpus__a_list_has_numbers_and_ranges),
-		cmocka_unit_test(test_cpus__other_texts_are_refused),
-		cmocka_unit_test(test_cpus__a_list_is_full_at_its_limit),
-		cmocka_unit_test(test_cpus__a_text_fits_with_its_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,9 +19,8 @@ static const struct vbd_cq *cq_of(const struct rig_conn *rc)
 	return rc->conn->qp.channel->cq;
 }
 
-static void test_cq_failed__its_connections_end_and_others_get_another_cq(void **state)
+RIG_TEST(test_cq_failed__its_connections_end_and_others_get_another_cq)
 {
-	struct rig *rig = *state;
 	struct rig_conn *first = rig_conn_connect(rig, NULL);
 	struct rig_conn *second = rig_conn_connect(rig, NULL);
 	const struct vbd_cq *failed = cq_of(first);
@@ -44,9 +43,8 @@ static void test_cq_failed__its_connections_end_and_others_get_another_cq(void *
 	rig_assert_gone(rc);
 }
 
-static void test_cq_failed__a_connection_whose_memory_is_being_registered_ends_too(void **state)
+RIG_TEST(test_cq_failed__a_connection_whose_memory_is_being_registered_ends_too)
 {
-	struct rig *rig = *state;
 	struct rig_conn *first = rig_conn_connect(rig, NULL);
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
@@ -72,9 +70,8 @@ static void test_cq_failed__a_connection_whose_memory_is_being_registered_ends_t
 	rig_assert_gone(rc);
 }
 
-static void test_cq_failed__it_is_told_once(void **state)
+RIG_TEST(test_cq_failed__it_is_told_once)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	const struct vbd_device *device = rc->conn->qp.device;
 	unsigned int before = rig->async_events;
@@ -89,9 +86,8 @@ static void test_cq_failed__it_is_told_once(void **state)
 	rig_assert_gone(rc);
 }
 
-static void test_cq_failed__completions_that_are_lost_are_not_waited_for(void **state)
+RIG_TEST(test_cq_failed__completions_that_are_lost_are_not_waited_for)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_flushes_withheld(true);
@@ -107,9 +103,8 @@ static void test_cq_failed__completions_that_are_lost_are_not_waited_for(void **
 }
 
 /* The device flushes the QP before it says why. */
-static void test_cq_failed__it_is_no_alarm_about_the_peer(void **state)
+RIG_TEST(test_cq_failed__it_is_no_alarm_about_the_peer)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct ibv_cq *cq = cq_of(rc)->cq;
 
@@ -125,9 +120,8 @@ static void test_cq_failed__it_is_no_alarm_about_the_peer(void **state)
 	rig_assert_gone(rc);
 }
 
-static void test_cq_failed__one_that_a_client_made_takes_nothing_more(void **state)
+RIG_TEST(test_cq_failed__one_that_a_client_made_takes_nothing_more)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
 	struct vbd_cq *cq;
 
@@ -140,20 +134,4 @@ static void test_cq_failed__one_that_a_client_made_takes_nothing_more(void **sta
 	vbd_fabric_delete_cq(rig->fabric, cq);
 	rig_settle(rig);
 	assert_int_equal(fake_live().cqs, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_cq_failed__##name, rig_setup, rig_teardown)
-		TEST(its_connections_end_and_others_get_another_cq),
-		TEST(a_connection_whose_memory_is_being_registered_ends_too),
-		TEST(it_is_told_once),
-		TEST(completions_that_are_lost_are_not_waited_for),
-		TEST(it_is_no_alarm_about_the_peer),
-		TEST(one_that_a_client_made_takes_nothing_more),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,9 +34,8 @@ static void assert_setter(size_t command, const char *name, const char *wanted)
 	free(setter);
 }
 
-static void test_setter__a_pointer_is_an_option_or_an_operand(void **state)
+TEST(test_setter__a_pointer_is_an_option_or_an_operand)
 {
-	(void)state;
 	assert_setter(0, "/buffer", "--buffer");
 	assert_setter(0, "/connection", "CONNECTION");
 	assert_setter(0, "/remote/rkey", "--remote-rkey");
@@ -53,17 +52,15 @@ static void test_setter__a_pointer_is_an_option_or_an_operand(void **state)
 	assert_setter(1, "/dst_addr,dst_port", NULL);
 }
 
-static void test_setter__without_a_command_there_is_none(void **state)
+TEST(test_setter__without_a_command_there_is_none)
 {
 	static const struct vbd_ctl_args none;
 
-	(void)state;
 	assert_null(vbd_ctl_args_setter(&none, "/buffer"));
 }
 
-static void test_word__is_whole(void **state)
+TEST(test_word__is_whole)
 {
-	(void)state;
 	assert_true(vbd_ctl_is_word("id name state", "id"));
 	assert_true(vbd_ctl_is_word("id,name,state", "name"));
 	assert_true(vbd_ctl_is_word("id name state", "state"));
@@ -71,15 +68,4 @@ static void test_word__is_whole(void **state)
 	assert_false(vbd_ctl_is_word("id name state", "names"));
 	assert_false(vbd_ctl_is_word("id name state", ""));
 	assert_false(vbd_ctl_is_word("", "id"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_setter__a_pointer_is_an_option_or_an_operand),
-		cmocka_unit_test(test_setter__without_a_command_there_is_none),
-		cmocka_unit_test(test_word__is_whole),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

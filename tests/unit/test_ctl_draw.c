@@ -161,6 +161,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+#define CTL_DRAW_TEST(name) TEST_WITH(name, void *no_fixture, set_up, tear_down)
+
 static void use_rows(const char *list)
 {
 	vbd_ctl_rows_fini(&test.rows);
@@ -168,9 +170,8 @@ static void use_rows(const char *list)
 	vbd_ctl_top_view_take(&test.view, &test.rows);
 }
 
-static void test_draw__a_list_of_connections(void **state)
+CTL_DRAW_TEST(test_draw__a_list_of_connections)
 {
-	(void)state;
 	draws(&test.view, &test.picture,
 		"verbsd 1.2.3 at http://h:1, up 1:02:03\n"
 		"oooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo\n"
@@ -189,9 +190,8 @@ static void test_draw__a_list_of_connections(void **state)
 		"keys\n");
 }
 
-static void test_draw__what_is_shown_of_more(void **state)
+CTL_DRAW_TEST(test_draw__what_is_shown_of_more)
 {
-	(void)state;
 	test.view.reverse = true;
 	test.view.ended = true;
 	(void)snprintf(test.view.filter, sizeof(test.view.filter), "o");
@@ -216,9 +216,8 @@ static void test_draw__what_is_shown_of_more(void **state)
 		"keys\n");
 }
 
-static void test_draw__a_list_is_cut_where_the_screen_ends(void **state)
+CTL_DRAW_TEST(test_draw__a_list_is_cut_where_the_screen_ends)
 {
-	(void)state;
 	screen.lines = 7;
 	screen.columns = 40;
 	test.view.chosen_at = 2;
@@ -237,9 +236,8 @@ static void test_draw__a_list_is_cut_where_the_screen_ends(void **state)
 		"q quit  enter detail  / filter  < > sor~\n");
 }
 
-static void test_draw__trouble_goes_before_typing_and_typing_before_news(void **state)
+CTL_DRAW_TEST(test_draw__trouble_goes_before_typing_and_typing_before_news)
 {
-	(void)state;
 	screen.lines = 6;
 	test.picture.news = "restarted";
 	draws(&test.view, &test.picture,
@@ -281,9 +279,8 @@ static void test_draw__trouble_goes_before_typing_and_typing_before_news(void **
 		"enter keep the filter  esc undo the change\n");
 }
 
-static void test_draw__an_empty_list_says_why(void **state)
+CTL_DRAW_TEST(test_draw__an_empty_list_says_why)
 {
-	(void)state;
 	screen.lines = 6;
 	(void)snprintf(test.view.filter, sizeof(test.view.filter), "zzz");
 	vbd_ctl_top_view_take(&test.view, &test.rows);
@@ -334,7 +331,7 @@ static void test_draw__an_empty_list_says_why(void **state)
 		"keys\n");
 }
 
-static void test_draw__days_are_counted_apart(void **state)
+CTL_DRAW_TEST(test_draw__days_are_counted_apart)
 {
 	static const struct {
 		uint64_t uptime_ms;
@@ -350,7 +347,6 @@ static void test_draw__days_are_counted_apart(void **state)
 		{UINT64_C(183900000), "up 2 d 3:05\n"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		assert_int_equal(json_object_set_new(test.stats, "uptime_ms",
 					 json_integer((json_int_t)cases[i].uptime_ms)),
@@ -362,9 +358,8 @@ static void test_draw__days_are_counted_apart(void **state)
 	}
 }
 
-static void test_draw__the_help_scrolls(void **state)
+CTL_DRAW_TEST(test_draw__the_help_scrolls)
 {
-	(void)state;
 	screen.lines = 30;
 	test.view.page = VBD_CTL_TOP_HELP;
 	draws(&test.view, &test.picture,
@@ -424,9 +419,8 @@ static void test_draw__the_help_scrolls(void **state)
 		"q back\n");
 }
 
-static void test_draw__the_detail_is_awaited_and_fits(void **state)
+CTL_DRAW_TEST(test_draw__the_detail_is_awaited_and_fits)
 {
-	(void)state;
 	screen.lines = 8;
 	screen.columns = 40;
 	test.view.page = VBD_CTL_TOP_DETAIL;
@@ -465,11 +459,10 @@ static void test_draw__the_detail_is_awaited_and_fits(void **state)
 		"q back\n");
 }
 
-static void test_draw__a_small_terminal_is_told_what_is_needed(void **state)
+CTL_DRAW_TEST(test_draw__a_small_terminal_is_told_what_is_needed)
 {
 	static const size_t sizes[][2] = {{5, 24}, {6, 23}, {6, 24}};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(sizes); i++) {
 		screen.lines = sizes[i][0];
 		screen.columns = sizes[i][1];
@@ -480,33 +473,12 @@ static void test_draw__a_small_terminal_is_told_what_is_needed(void **state)
 	}
 }
 
-static void test_draw__a_page_has_the_lines_between_head_and_foot(void **state)
+CTL_DRAW_TEST(test_draw__a_page_has_the_lines_between_head_and_foot)
 {
 	static const size_t pages[][2] = {{0, 0}, {5, 0}, {6, 1}, {24, 19}};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(pages); i++) {
 		screen.lines = pages[i][0];
 		assert_int_equal(vbd_ctl_top_page_lines(), pages[i][1]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_draw__##name, set_up, tear_down)
-		TEST(a_list_of_connections),
-		TEST(what_is_shown_of_more),
-		TEST(a_list_is_cut_where_the_screen_ends),
-		TEST(trouble_goes_before_typing_and_typing_before_news),
-		TEST(an_empty_list_says_why),
-		TEST(days_are_counted_apart),
-		TEST(the_help_scrolls),
-		TEST(the_detail_is_awaited_and_fits),
-		TEST(a_small_terminal_is_told_what_is_needed),
-		TEST(a_page_has_the_lines_between_head_and_foot),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,6 +183,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+#define CTL_HTTP_TEST(name) TEST_WITH(name, void *no_fixture, set_up, tear_down)
+
 /* Returns the text on standard error since the last call. */
 static const char *printed(void)
 {
@@ -244,11 +246,10 @@ static void has_number(CURLoption wanted, long number)
 
 /* --- what is asked --------------------------------------------------------------------------- */
 
-static void test_http__a_get_goes_to_the_server_itself(void **state)
+CTL_HTTP_TEST(test_http__a_get_goes_to_the_server_itself)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = "/v1/../x"};
 
-	(void)state;
 	ask_only(&request);
 	has_text(CURLOPT_URL, "http://127.0.0.1:7480/v1/../x");
 	has_text(CURLOPT_PROTOCOLS_STR, "http,https");
@@ -266,7 +267,7 @@ static void test_http__a_get_goes_to_the_server_itself(void **state)
 	assert_null(option(CURLOPT_NOPROGRESS));
 }
 
-static void test_http__each_method_has_its_body_and_type(void **state)
+CTL_HTTP_TEST(test_http__each_method_has_its_body_and_type)
 {
 	static const struct {
 		const char *method;
@@ -283,7 +284,6 @@ static void test_http__each_method_has_its_body_and_type(void **state)
 	};
 	json_t *body = json_pack("{s:i}", "a", 1);
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		const struct vbd_ctl_request request = {.method = cases[i].method,
 			.path = "/v1/x",
@@ -313,13 +313,12 @@ static bool go_on(void *arg)
 	return *(bool *)arg;
 }
 
-static void test_http__an_answer_has_its_time_and_a_stream_as_long_as_it_moves(void **state)
+CTL_HTTP_TEST(test_http__an_answer_has_its_time_and_a_stream_as_long_as_it_moves)
 {
 	struct vbd_ctl_upload upload = {.fd = STDIN_FILENO, .bytes = 5};
 	struct vbd_ctl_request request = {
 		.method = "GET", .path = "/", .wait_s = 7, .prefer_wait = true};
 
-	(void)state;
 	ask_only(&request);
 	has_number(CURLOPT_TIMEOUT, 30 + 7);
 	has_number(CURLOPT_CONNECTTIMEOUT, 10);
@@ -340,7 +339,7 @@ static void test_http__an_answer_has_its_time_and_a_stream_as_long_as_it_moves(v
 	assert_non_null(strstr(test.headers, "\nContent-Type: application/octet-stream\n"));
 }
 
-static void test_http__the_addresses_of_a_server_have_many_forms(void **state)
+CTL_HTTP_TEST(test_http__the_addresses_of_a_server_have_many_forms)
 {
 	static const char *const forms[][2] = {
 		{"127.0.0.1", "http://127.0.0.1:7480/v1"},
@@ -355,7 +354,6 @@ static void test_http__the_addresses_of_a_server_have_many_forms(void **state)
 	const struct vbd_ctl_credentials none = {
 		.token_variable = "TEST_TOKEN", .token_file_variable = "TEST_TOKEN_FILE"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(forms); i++) {
 		struct vbd_ctl_http http = http_of(forms[i][0], NULL);
 		struct vbd_ctl_answer answer;
@@ -379,7 +377,7 @@ static void test_http__the_addresses_of_a_server_have_many_forms(void **state)
 	}
 }
 
-static void test_http__a_token_stays_on_the_host_or_is_encrypted(void **state)
+CTL_HTTP_TEST(test_http__a_token_stays_on_the_host_or_is_encrypted)
 {
 	static const struct {
 		const char *url;
@@ -398,7 +396,6 @@ static void test_http__a_token_stays_on_the_host_or_is_encrypted(void **state)
 		{"unix:/x", false, true},
 	};
 
-	(void)state;
 	assert_int_equal(setenv("TEST_TOKEN", "secret \t\r\nmore", 1), 0);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		const struct vbd_ctl_request request = {.method = "GET", .path = "/"};
@@ -424,7 +421,7 @@ static void test_http__a_token_stays_on_the_host_or_is_encrypted(void **state)
 	assert_int_equal(unsetenv("TEST_TOKEN"), 0);
 }
 
-static void test_http__a_token_has_printable_characters(void **state)
+CTL_HTTP_TEST(test_http__a_token_has_printable_characters)
 {
 	static const struct {
 		const char *token;
@@ -444,7 +441,6 @@ static void test_http__a_token_has_printable_characters(void **state)
 	const struct vbd_ctl_credentials credentials = {
 		.token_variable = "TEST_TOKEN", .token_file_variable = "TEST_TOKEN_FILE"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		struct vbd_ctl_http http;
 
@@ -460,7 +456,7 @@ static void test_http__a_token_has_printable_characters(void **state)
 	assert_int_equal(unsetenv("TEST_TOKEN"), 0);
 }
 
-static void test_http__files_of_tls_are_given_on(void **state)
+CTL_HTTP_TEST(test_http__files_of_tls_are_given_on)
 {
 	const char *here = "/dev/null";
 	struct vbd_ctl_credentials credentials = {.ca = here, .cert = "/dev/zero"};
@@ -469,7 +465,6 @@ static void test_http__files_of_tls_are_given_on(void **state)
 	struct vbd_ctl_http http;
 	char *why;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		credentials.key = i ? here : NULL;
 		http = http_of("https://h", &credentials);
@@ -502,7 +497,7 @@ static void test_http__files_of_tls_are_given_on(void **state)
 
 /* --- what comes back ------------------------------------------------------------------------- */
 
-static void test_http__each_end_of_a_request_has_its_outcome(void **state)
+CTL_HTTP_TEST(test_http__each_end_of_a_request_has_its_outcome)
 {
 	static const struct {
 		CURLcode code;
@@ -527,7 +522,6 @@ static void test_http__each_end_of_a_request_has_its_outcome(void **state)
 	};
 	const struct vbd_ctl_request request = {.method = "GET", .path = "/"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		struct vbd_ctl_answer answer;
 		char *why;
@@ -548,13 +542,12 @@ static void test_http__each_end_of_a_request_has_its_outcome(void **state)
 }
 
 /* The server may close the connection of a long upload that it has refused. */
-static void test_http__an_upload_that_was_refused_is_answered(void **state)
+CTL_HTTP_TEST(test_http__an_upload_that_was_refused_is_answered)
 {
 	struct vbd_ctl_upload upload = {.fd = -1, .bytes = 1};
 	const struct vbd_ctl_request request = {.method = "PUT", .path = "/", .upload = &upload};
 	static const long statuses[] = {399, 400, 413};
 
-	(void)state;
 	test.code = CURLE_SEND_ERROR;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(statuses); i++) {
 		struct vbd_ctl_answer answer;
@@ -567,13 +560,12 @@ static void test_http__an_upload_that_was_refused_is_answered(void **state)
 	}
 }
 
-static void test_http__an_answer_is_kept_with_its_headers(void **state)
+CTL_HTTP_TEST(test_http__an_answer_is_kept_with_its_headers)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = "/"};
 	struct vbd_ctl_answer answer;
 	char *why;
 
-	(void)state;
 	test.status = 429;
 	test.retry_after = 7;
 	test.body = "{}x";
@@ -590,13 +582,12 @@ static void test_http__an_answer_is_kept_with_its_headers(void **state)
 	vbd_ctl_answer_fini(&answer);
 }
 
-static void test_http__an_answer_beyond_256_mib_is_too_long(void **state)
+CTL_HTTP_TEST(test_http__an_answer_beyond_256_mib_is_too_long)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = "/"};
 	struct vbd_ctl_answer answer;
 	char *why;
 
-	(void)state;
 	test.status = 200;
 	test.code = CURLE_WRITE_ERROR;
 	test.body = "";
@@ -608,7 +599,7 @@ static void test_http__an_answer_beyond_256_mib_is_too_long(void **state)
 	free(why);
 }
 
-static void test_http__a_sink_takes_a_good_answer_only_and_may_stop_it(void **state)
+CTL_HTTP_TEST(test_http__a_sink_takes_a_good_answer_only_and_may_stop_it)
 {
 	static const struct {
 		long status;
@@ -618,7 +609,6 @@ static void test_http__a_sink_takes_a_good_answer_only_and_may_stop_it(void **st
 	struct vbd_ctl_answer answer;
 	char *why;
 
-	(void)state;
 	test.body = "12345";
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		size_t taken = 0;
@@ -720,12 +710,11 @@ static void put(void (*during)(void), enum vbd_ctl_outcome outcome)
 	free(why);
 }
 
-static void test_http__an_upload_has_the_bytes_that_were_announced(void **state)
+CTL_HTTP_TEST(test_http__an_upload_has_the_bytes_that_were_announced)
 {
 	FILE *file = tmpfile();
 	int ends[2];
 
-	(void)state;
 	assert_non_null(file);
 	assert_true(fputs("0123456789", file) >= 0 && fflush(file) == 0);
 	assert_int_equal(lseek(fileno(file), 2, SEEK_SET), 2);
@@ -763,7 +752,7 @@ static void look_at_progress(void)
 	stops = progress();
 }
 
-static void test_http__a_request_goes_on_while_the_caller_says_so(void **state)
+CTL_HTTP_TEST(test_http__a_request_goes_on_while_the_caller_says_so)
 {
 	bool goes_on = true;
 	const struct vbd_ctl_request request = {
@@ -771,7 +760,6 @@ static void test_http__a_request_goes_on_while_the_caller_says_so(void **state)
 	struct vbd_ctl_answer answer;
 	char *why;
 
-	(void)state;
 	test.status = 200;
 	test.during = look_at_progress;
 	for (int i = 0; i < 2; i++) {
@@ -787,7 +775,7 @@ static void test_http__a_request_goes_on_while_the_caller_says_so(void **state)
 
 /* --- trying again ---------------------------------------------------------------------------- */
 
-static void test_http__what_may_pass_is_tried_again(void **state)
+CTL_HTTP_TEST(test_http__what_may_pass_is_tried_again)
 {
 	static const struct {
 		enum vbd_ctl_outcome outcome;
@@ -805,7 +793,6 @@ static void test_http__what_may_pass_is_tried_again(void **state)
 		{VBD_CTL_ANSWERED, 503, true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		const struct vbd_ctl_answer answer = {.status = cases[i].status};
 
@@ -813,13 +800,12 @@ static void test_http__what_may_pass_is_tried_again(void **state)
 	}
 }
 
-static void test_http__pauses_between_tries_double_up_to_five_seconds(void **state)
+CTL_HTTP_TEST(test_http__pauses_between_tries_double_up_to_five_seconds)
 {
 	static const unsigned int pauses_ms[] = {250, 500, 1000, 2000, 4000, 5000, 5000};
 	const struct vbd_ctl_http http = {.shown = (char *)"h:1"};
 	struct vbd_ctl_retry retry = {0};
 
-	(void)state;
 	assert_false(vbd_ctl_retry_over(&retry, &http));
 	for (size_t i = 0; i < VBD_ARRAY_LEN(pauses_ms); i++)
 		vbd_ctl_retry_wait(&retry, &http, i ? "later" : "refused");
@@ -837,7 +823,7 @@ static void test_http__pauses_between_tries_double_up_to_five_seconds(void **sta
 
 /* --- problems -------------------------------------------------------------------------------- */
 
-static void test_problem__the_path_of_an_object_becomes_its_kind_and_id(void **state)
+TEST(test_problem__the_path_of_an_object_becomes_its_kind_and_id)
 {
 	static const char *const cases[][2] = {
 		{"/v1/connections/7", "connection/7"},
@@ -854,38 +840,10 @@ static void test_problem__the_path_of_an_object_becomes_its_kind_and_id(void **s
 		{"", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		char *object = vbd_ctl_problem_object(cases[i][0]);
 
 		assert_string_equal(object, cases[i][1]);
 		free(object);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_http__##name, set_up, tear_down)
-		TEST(a_get_goes_to_the_server_itself),
-		TEST(each_method_has_its_body_and_type),
-		TEST(an_answer_has_its_time_and_a_stream_as_long_as_it_moves),
-		TEST(the_addresses_of_a_server_have_many_forms),
-		TEST(a_token_stays_on_the_host_or_is_encrypted),
-		TEST(a_token_has_printable_characters),
-		TEST(files_of_tls_are_given_on),
-		TEST(each_end_of_a_request_has_its_outcome),
-		TEST(an_upload_that_was_refused_is_answered),
-		TEST(an_answer_is_kept_with_its_headers),
-		TEST(an_answer_beyond_256_mib_is_too_long),
-		TEST(a_sink_takes_a_good_answer_only_and_may_stop_it),
-		TEST(an_upload_has_the_bytes_that_were_announced),
-		TEST(a_request_goes_on_while_the_caller_says_so),
-		TEST(what_may_pass_is_tried_again),
-		TEST(pauses_between_tries_double_up_to_five_seconds),
-		cmocka_unit_test(test_problem__the_path_of_an_object_becomes_its_kind_and_id),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+#define CTL_PROGRESS_TEST(name) TEST_WITH(name, void *no_fixture, set_up, tear_down)
+
 /* Returns the text on standard error since the last call. */
 static const char *printed(void)
 {
@@ -95,11 +97,10 @@ static void pass(uint64_t ms)
 	test.now_ns += ms * VBD_NS_PER_MS;
 }
 
-static void test_progress__begins_after_half_a_second_and_goes_away(void **state)
+CTL_PROGRESS_TEST(test_progress__begins_after_half_a_second_and_goes_away)
 {
 	struct vbd_ctl_progress progress;
 
-	(void)state;
 	vbd_ctl_progress_init(&progress, "put x");
 	vbd_ctl_progress_update(&progress, 1, 100);
 	pass(499);
@@ -115,22 +116,20 @@ static void test_progress__begins_after_half_a_second_and_goes_away(void **state
 	assert_string_equal(printed(), "");
 }
 
-static void test_progress__one_that_was_never_shown_is_not_erased(void **state)
+CTL_PROGRESS_TEST(test_progress__one_that_was_never_shown_is_not_erased)
 {
 	struct vbd_ctl_progress progress;
 
-	(void)state;
 	vbd_ctl_progress_init(&progress, "put x");
 	vbd_ctl_progress_update(&progress, 1, 100);
 	vbd_ctl_progress_fini(&progress);
 	assert_string_equal(printed(), "");
 }
 
-static void test_progress__is_drawn_ten_times_a_second_at_most(void **state)
+CTL_PROGRESS_TEST(test_progress__is_drawn_ten_times_a_second_at_most)
 {
 	struct vbd_ctl_progress progress;
 
-	(void)state;
 	vbd_ctl_progress_init(&progress, "get");
 	pass(2000);
 	vbd_ctl_progress_update(&progress, 2048, 0);
@@ -143,7 +142,7 @@ static void test_progress__is_drawn_ten_times_a_second_at_most(void **state)
 	assert_string_equal(printed(), "\r\033[Kget  4.1 KiB  2.0 KiB/s");
 }
 
-static void test_progress__the_bar_is_full_at_the_end_and_beyond(void **state)
+CTL_PROGRESS_TEST(test_progress__the_bar_is_full_at_the_end_and_beyond)
 {
 	static const struct {
 		uint64_t done;
@@ -158,7 +157,6 @@ static void test_progress__the_bar_is_full_at_the_end_and_beyond(void **state)
 	};
 	char line[128];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bars); i++) {
 		struct vbd_ctl_progress progress;
 
@@ -171,12 +169,11 @@ static void test_progress__the_bar_is_full_at_the_end_and_beyond(void **state)
 }
 
 /* The last column stays free: a line that has wrapped can't be erased. */
-static void test_progress__fits_the_terminal(void **state)
+CTL_PROGRESS_TEST(test_progress__fits_the_terminal)
 {
 	struct vbd_ctl_progress progress;
 	char name[120];
 
-	(void)state;
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	for (int i = 0; i < 3; i++) {
@@ -189,18 +186,17 @@ static void test_progress__fits_the_terminal(void **state)
 	}
 }
 
-static void test_progress__what_steers_the_terminal_is_escaped(void **state)
+CTL_PROGRESS_TEST(test_progress__what_steers_the_terminal_is_escaped)
 {
 	struct vbd_ctl_progress progress;
 
-	(void)state;
 	vbd_ctl_progress_init(&progress, "a\033b");
 	pass(1000);
 	vbd_ctl_progress_update(&progress, 1, 0);
 	assert_string_equal(printed(), "\r\033[Ka\\x1bb  1 B  1 B/s");
 }
 
-static void test_progress__is_for_terminals_that_can_erase(void **state)
+CTL_PROGRESS_TEST(test_progress__is_for_terminals_that_can_erase)
 {
 	static const struct {
 		bool is_terminal;
@@ -213,7 +209,6 @@ static void test_progress__is_for_terminals_that_can_erase(void **state)
 		{false, "xterm", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		struct vbd_ctl_progress progress;
 
@@ -227,21 +222,4 @@ static void test_progress__is_for_terminals_that_can_erase(void **state)
 		vbd_ctl_progress_update(&progress, 1, 2);
 		assert_int_equal(*printed() != '\0', cases[i].shown);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_progress__##name, set_up, tear_down)
-		TEST(begins_after_half_a_second_and_goes_away),
-		TEST(one_that_was_never_shown_is_not_erased),
-		TEST(is_drawn_ten_times_a_second_at_most),
-		TEST(the_bar_is_full_at_the_end_and_beyond),
-		TEST(fits_the_terminal),
-		TEST(what_steers_the_terminal_is_escaped),
-		TEST(is_for_terminals_that_can_erase),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

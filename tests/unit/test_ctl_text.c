@@ -79,9 +79,8 @@ static const struct {
 	{"\xef\xbc\x80", "\xef\xbc\x80", true},
 };
 
-static void test_text__utf8_is_told_from_other_bytes(void **state)
+TEST(test_text__utf8_is_told_from_other_bytes)
 {
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(characters); i++) {
 		const char *bytes = characters[i].bytes;
 
@@ -90,9 +89,8 @@ static void test_text__utf8_is_told_from_other_bytes(void **state)
 	}
 }
 
-static void test_text__what_steers_a_terminal_is_escaped_and_nothing_else(void **state)
+TEST(test_text__what_steers_a_terminal_is_escaped_and_nothing_else)
 {
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(characters); i++) {
 		const char *bytes = characters[i].bytes;
 		char *before = vbd_ctl_format("a%sb", bytes);
@@ -108,9 +106,8 @@ static void test_text__what_steers_a_terminal_is_escaped_and_nothing_else(void *
 }
 
 /* JSON keeps its value: its own escapes stay, and unsafe characters become escapes of JSON. */
-static void test_text__json_keeps_its_lines_and_its_value(void **state)
+TEST(test_text__json_keeps_its_lines_and_its_value)
 {
-	(void)state;
 	assert_taken(vbd_ctl_text_safe_json("{\n\t\"a\": \"\xc3\xa4\xc2\x9f\x7f\xe2\x80\xae\"\n}"),
 		"{\n\t\"a\": \"\xc3\xa4\\u009f\\u007f\\u202e\"\n}");
 	assert_taken(vbd_ctl_text_safe_json("\"\x80 \""), "\"\\u0080 \"");
@@ -128,9 +125,8 @@ static void assert_escaped(const char *text, const char *wanted)
 	assert_taken(escaped, wanted);
 }
 
-static void test_text__a_part_of_a_path_is_percent_encoded(void **state)
+TEST(test_text__a_part_of_a_path_is_percent_encoded)
 {
-	(void)state;
 	assert_escaped("azAZ09-._~", "azAZ09-._~");
 	assert_escaped("a/b ?#%&=+", "a%2Fb%20%3F%23%25%26%3D%2B");
 	assert_escaped("\xc3\xa4\x7f\x80", "%C3%A4%7F%80");
@@ -139,7 +135,7 @@ static void test_text__a_part_of_a_path_is_percent_encoded(void **state)
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-static void test_text__bytes_have_the_largest_unit_that_fits(void **state)
+TEST(test_text__bytes_have_the_largest_unit_that_fits)
 {
 	static const struct {
 		uint64_t bytes;
@@ -159,12 +155,11 @@ static void test_text__bytes_have_the_largest_unit_that_fits(void **state)
 		{UINT64_MAX, "16.0 EiB"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++)
 		assert_taken(vbd_ctl_text_of_bytes(cases[i].bytes), cases[i].text);
 }
 
-static void test_text__times_have_the_largest_unit_that_fits(void **state)
+TEST(test_text__times_have_the_largest_unit_that_fits)
 {
 	static const struct {
 		uint64_t ns;
@@ -184,14 +179,13 @@ static void test_text__times_have_the_largest_unit_that_fits(void **state)
 		{UINT64_C(360125000000000), "360125.000 s", "100:02:05"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		assert_taken(vbd_ctl_text_of_ns(cases[i].ns), cases[i].text);
 		assert_taken(vbd_ctl_text_of_span(cases[i].ns), cases[i].span);
 	}
 }
 
-static void test_text__hex_has_1_to_16_digits_behind_0x(void **state)
+TEST(test_text__hex_has_1_to_16_digits_behind_0x)
 {
 	static const struct {
 		const char *text;
@@ -207,7 +201,6 @@ static void test_text__hex_has_1_to_16_digits_behind_0x(void **state)
 		"0x11112222333344445", "0x1 "};
 	uint64_t value;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++) {
 		value = 77;
 		assert_true(vbd_ctl_parse_hex(good[i].text, &value));
@@ -221,7 +214,7 @@ static void test_text__hex_has_1_to_16_digits_behind_0x(void **state)
 	assert_int_equal(value, 77);
 }
 
-static void test_text__a_time_is_whole_or_refused(void **state)
+TEST(test_text__a_time_is_whole_or_refused)
 {
 	static const char *const bad[] = {"", "2026-01-02", "2026-01-02T03:04:05Z",
 		"2026-01-02T03:04:05.00000000Z", "2026-01-02T03:04:05.000000006",
@@ -229,7 +222,6 @@ static void test_text__a_time_is_whole_or_refused(void **state)
 		"2026-1-02T03:04:05.0000000006Z"};
 	uint64_t ns = 77;
 
-	(void)state;
 	assert_true(vbd_ctl_parse_time("1970-01-01T00:00:00.000000000Z", &ns));
 	assert_int_equal(ns, 0);
 	assert_true(vbd_ctl_parse_time("1970-02-01T01:02:03.000000004Z", &ns));
@@ -254,9 +246,8 @@ static const struct {
 	{"\x01\x23\x45\x67\x89\xab\xcd\xef", 8, "0123456789abcdef"},
 };
 
-static void test_hex__bytes_become_text_and_bytes_again(void **state)
+TEST(test_hex__bytes_become_text_and_bytes_again)
 {
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(encoded); i++) {
 		/* The sanitizer watches the end of memory from malloc. */
 		char *exact = malloc(encoded[i].len + !encoded[i].len);
@@ -275,13 +266,12 @@ static void test_hex__bytes_become_text_and_bytes_again(void **state)
 	}
 }
 
-static void test_hex__what_is_cut_or_foreign_is_refused(void **state)
+TEST(test_hex__what_is_cut_or_foreign_is_refused)
 {
 	static const char *const bad[] = {"0", "000", "0g", "g0", "0 ", " 0", "+1", "0x", "-1"};
 	char *bytes = NULL;
 	size_t len;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
 		if (vbd_ctl_hex_decode(bad[i], &bytes, &len))
 			fail_msg("\"%s\" passes", bad[i]);
@@ -298,12 +288,11 @@ static json_t *json_of(const char *text)
 	return json;
 }
 
-static void test_json__members_are_found_by_path(void **state)
+TEST(test_json__members_are_found_by_path)
 {
 	json_t *object = json_of("{\"a\": {\"b\": {\"c\": 7}, \"n\": null, \"s\": \"x\"}, "
 				 "\"zero\": 0, \"less\": -1, \"real\": 1.5}");
 
-	(void)state;
 	assert_ptr_equal(vbd_ctl_json_at(object, ""), object);
 	assert_int_equal(vbd_ctl_json_uint(object, "a.b.c"), 7);
 	assert_true(vbd_ctl_json_has_uint(object, "zero"));
@@ -323,12 +312,11 @@ static void test_json__members_are_found_by_path(void **state)
 	json_decref(object);
 }
 
-static void test_json__members_are_set_by_path(void **state)
+TEST(test_json__members_are_set_by_path)
 {
 	json_t *object = json_of("{\"a\": {\"b\": 1}}");
 	json_t *wanted = json_of("{\"a\": {\"b\": 2, \"c\": {\"d\": 3}}, \"e\": 4}");
 
-	(void)state;
 	vbd_ctl_json_set(object, "a.b", json_integer(2));
 	vbd_ctl_json_set(object, "a.c.d", json_integer(3));
 	vbd_ctl_json_set(object, "e", json_integer(4));
@@ -338,12 +326,11 @@ static void test_json__members_are_set_by_path(void **state)
 }
 
 /* A name of 63 bytes is found, and a longer one is not taken for it. */
-static void test_json__a_name_in_a_path_has_its_whole_length(void **state)
+TEST(test_json__a_name_in_a_path_has_its_whole_length)
 {
 	char name[66];
 	json_t *object = json_object();
 
-	(void)state;
 	memset(name, 'n', sizeof(name));
 	name[63] = '\0';
 	assert_int_equal(json_object_set_new(object, name, json_integer(5)), 0);
@@ -368,23 +355,21 @@ static void assert_written(
 	assert_taken(text, wanted);
 }
 
-static void test_json__is_written_whole_or_on_one_line(void **state)
+TEST(test_json__is_written_whole_or_on_one_line)
 {
-	(void)state;
 	assert_written(vbd_ctl_json_put, "{\"a\": [1, \"\xc2\x9f\"]}",
 		"{\n  \"a\": [\n    1,\n    \"\\u009f\"\n  ]\n}\n");
 	assert_written(vbd_ctl_json_put_line, "{\"a\": [1, 2]}", "{\"a\":[1,2]}\n");
 	assert_written(vbd_ctl_json_put_line, "\"x\"", "\"x\"\n");
 }
 
-static void test_counters__bytes_count_once_and_on_their_side(void **state)
+TEST(test_counters__bytes_count_once_and_on_their_side)
 {
 	json_t *counters = json_of(
 		"{\"send\": {\"bytes\": 1}, \"send_imm\": {\"bytes\": 10}, \"write\": {\"bytes\": "
 		"100}, \"write_imm\": {\"bytes\": 1000}, \"recv\": {\"bytes\": 10000}, \"read\": "
 		"{\"bytes\": 100000}, \"fetch_add\": {\"bytes\": 8}}");
 
-	(void)state;
 	assert_int_equal(vbd_ctl_sent_bytes(counters), 1111);
 	assert_int_equal(vbd_ctl_received_bytes(counters), 110000);
 	assert_int_equal(vbd_ctl_sent_bytes(NULL), 0);
@@ -401,9 +386,8 @@ static void assert_cell(char *(*cell)(const json_t *value), const char *json, co
 	json_decref(value);
 }
 
-static void test_cell__each_value_has_the_form_of_its_column(void **state)
+TEST(test_cell__each_value_has_the_form_of_its_column)
 {
-	(void)state;
 	assert_cell(vbd_ctl_cell_text, "\"a\\nb\"", "a\\nb");
 	assert_cell(vbd_ctl_cell_text, "null", "-");
 	assert_cell(vbd_ctl_cell_text, "7", "7");
@@ -432,9 +416,8 @@ static void test_cell__each_value_has_the_form_of_its_column(void **state)
 	assert_cell(vbd_ctl_cell_endpoint, "{\"addr\": null, \"port\": 7}", "-");
 }
 
-static void test_cell__only_a_time_is_shortened_as_one(void **state)
+TEST(test_cell__only_a_time_is_shortened_as_one)
 {
-	(void)state;
 	assert_cell(vbd_ctl_cell_time, "\"2026-01-02T03:04:05.678900006Z\"",
 		"2026-01-02T03:04:05.678Z");
 	assert_cell(vbd_ctl_cell_time, "\"2026-01-02T03:04:05.678900006z\"",
@@ -448,7 +431,7 @@ static void test_cell__only_a_time_is_shortened_as_one(void **state)
 
 /* --- operands -------------------------------------------------------------------------------- */
 
-static void test_args__an_operand_is_utf8(void **state)
+TEST(test_args__an_operand_is_utf8)
 {
 	static const struct vbd_ctl_command command = {
 		.noun = "buffers", .verb = "create", .usage = "NAME", .members = "name"};
@@ -460,7 +443,6 @@ static void test_args__an_operand_is_utf8(void **state)
 		.operand_count = 1};
 	json_t *body = vbd_ctl_args_body(&args);
 
-	(void)state;
 	assert_non_null(body);
 	assert_string_equal(json_string_value(json_object_get(body, "name")), good);
 	json_decref(body);
@@ -468,11 +450,10 @@ static void test_args__an_operand_is_utf8(void **state)
 	assert_null(vbd_ctl_args_body(&args));
 }
 
-static void test_text__times_are_read_as_verbsd_writes_them(void **state)
+TEST(test_text__times_are_read_as_verbsd_writes_them)
 {
 	uint64_t ns = 0;
 
-	(void)state;
 	assert_true(vbd_ctl_parse_time("1970-01-02T00:00:01.000000007Z", &ns));
 	assert_int_equal(ns, UINT64_C(86401000000007));
 	assert_true(vbd_ctl_parse_time("2026-03-04T05:06:07.123456789Z", &ns));
@@ -492,39 +473,10 @@ static void assert_span(uint64_t ns, const char *wanted)
 	free(text);
 }
 
-static void test_text__spans_are_clocks_from_a_minute_on(void **state)
+TEST(test_text__spans_are_clocks_from_a_minute_on)
 {
-	(void)state;
 	assert_span(1500000, "1.500 ms");
 	assert_span(UINT64_C(59500000000), "59.500 s");
 	assert_span(UINT64_C(60000000000), "0:01:00");
 	assert_span(UINT64_C(90061) * 1000000000, "25:01:01");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text__utf8_is_told_from_other_bytes),
-		cmocka_unit_test(test_text__what_steers_a_terminal_is_escaped_and_nothing_else),
-		cmocka_unit_test(test_text__json_keeps_its_lines_and_its_value),
-		cmocka_unit_test(test_text__a_part_of_a_path_is_percent_encoded),
-		cmocka_unit_test(test_text__bytes_have_the_largest_unit_that_fits),
-		cmocka_unit_test(test_text__times_have_the_largest_unit_that_fits),
-		cmocka_unit_test(test_text__hex_has_1_to_16_digits_behind_0x),
-		cmocka_unit_test(test_text__a_time_is_whole_or_refused),
-		cmocka_unit_test(test_hex__bytes_become_text_and_bytes_again),
-		cmocka_unit_test(test_hex__what_is_cut_or_foreign_is_refused),
-		cmocka_unit_test(test_json__members_are_found_by_path),
-		cmocka_unit_test(test_json__members_are_set_by_path),
-		cmocka_unit_test(test_json__a_name_in_a_path_has_its_whole_length),
-		cmocka_unit_test(test_json__is_written_whole_or_on_one_line),
-		cmocka_unit_test(test_counters__bytes_count_once_and_on_their_side),
-		cmocka_unit_test(test_cell__each_value_has_the_form_of_its_column),
-		cmocka_unit_test(test_cell__only_a_time_is_shortened_as_one),
-		cmocka_unit_test(test_args__an_operand_is_utf8),
-		cmocka_unit_test(test_text__times_are_read_as_verbsd_writes_them),
-		cmocka_unit_test(test_text__spans_are_clocks_from_a_minute_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

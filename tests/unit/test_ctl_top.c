@@ -42,7 +42,7 @@ static void assert_cell(
 	free(cell);
 }
 
-static void test_rows__rates_are_per_second_between_two_looks(void **state)
+TEST(test_rows__rates_are_per_second_between_two_looks)
 {
 	struct vbd_ctl_rows first = take_snapshot(
 		"[{\"id\": 7, \"state\": \"established\", \"counters\": {\"send\": {\"bytes\": "
@@ -54,7 +54,6 @@ static void test_rows__rates_are_per_second_between_two_looks(void **state)
 		"\"recv\": {\"bytes\": 100, \"completed\": 5}, \"read\": {\"bytes\": 400}}}]",
 		NULL, 1500, &first);
 
-	(void)state;
 	assert_false(first.items[0].number[VBD_CTL_TOP_SENT_RATE].known);
 	assert_cell(&first.items[0], VBD_CTL_TOP_SENT_RATE, "-");
 	assert_true(second.items[0].number[VBD_CTL_TOP_SENT_RATE].known);
@@ -67,7 +66,7 @@ static void test_rows__rates_are_per_second_between_two_looks(void **state)
 	vbd_ctl_rows_fini(&first);
 }
 
-static void test_rows__a_counter_that_went_back_and_a_new_connection_have_no_rate(void **state)
+TEST(test_rows__a_counter_that_went_back_and_a_new_connection_have_no_rate)
 {
 	struct vbd_ctl_rows first = take_snapshot(
 		"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 1000}}}]", NULL, 1000, NULL);
@@ -76,7 +75,6 @@ static void test_rows__a_counter_that_went_back_and_a_new_connection_have_no_rat
 			      " {\"id\": 8, \"counters\": {\"send\": {\"bytes\": 10}}}]",
 			NULL, 2000, &first);
 
-	(void)state;
 	assert_false(second.items[0].number[VBD_CTL_TOP_SENT_RATE].known);
 	assert_false(second.items[1].number[VBD_CTL_TOP_SENT_RATE].known);
 	assert_true(second.sent_rate == 0);
@@ -84,7 +82,7 @@ static void test_rows__a_counter_that_went_back_and_a_new_connection_have_no_rat
 	vbd_ctl_rows_fini(&first);
 }
 
-static void test_rows__an_ended_connection_has_no_rate(void **state)
+TEST(test_rows__an_ended_connection_has_no_rate)
 {
 	struct vbd_ctl_rows first =
 		take_snapshot("[{\"id\": 7, \"state\": \"established\"}]", NULL, 0, NULL);
@@ -92,7 +90,6 @@ static void test_rows__an_ended_connection_has_no_rate(void **state)
 						   "\"end_code\": \"peer_unreachable\"}]",
 		NULL, 1000, &first);
 
-	(void)state;
 	assert_true(second.items[0].ended);
 	assert_false(second.items[0].number[VBD_CTL_TOP_SENT_RATE].known);
 	assert_cell(&second.items[0], VBD_CTL_TOP_END_CODE, "peer_unreachable");
@@ -100,7 +97,7 @@ static void test_rows__an_ended_connection_has_no_rate(void **state)
 	vbd_ctl_rows_fini(&first);
 }
 
-static void test_rows__a_look_of_just_now_has_its_rates_taken_over(void **state)
+TEST(test_rows__a_look_of_just_now_has_its_rates_taken_over)
 {
 	const char *json[] = {"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 0}}}]",
 		"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 1000}}}]",
@@ -109,14 +106,13 @@ static void test_rows__a_look_of_just_now_has_its_rates_taken_over(void **state)
 	struct vbd_ctl_rows second = take_snapshot(json[1], NULL, 2000, &first);
 	struct vbd_ctl_rows third = take_snapshot(json[2], NULL, 2001, &second);
 
-	(void)state;
 	assert_true(third.items[0].number[VBD_CTL_TOP_SENT_RATE].value == 1000);
 	vbd_ctl_rows_fini(&third);
 	vbd_ctl_rows_fini(&second);
 	vbd_ctl_rows_fini(&first);
 }
 
-static void test_rows__cq_and_rtt_are_shown_where_they_are_known(void **state)
+TEST(test_rows__cq_and_rtt_are_shown_where_they_are_known)
 {
 	struct vbd_ctl_rows rows = take_snapshot("[{\"id\": 2, \"cq\": {\"id\": 5}, \"rtt\": "
 						 "{\"last_ns\": 12345, \"p99_ns\": 99400}},"
@@ -126,7 +122,6 @@ static void test_rows__cq_and_rtt_are_shown_where_they_are_known(void **state)
 		" {\"id\": 6, \"cqe\": 0, \"outstanding_cqe\": 0}]",
 		0, NULL);
 
-	(void)state;
 	assert_int_equal(rows.count, 3);
 	assert_int_equal(rows.items[0].id, 1); /* ordered by id, in whatever order the answer is */
 	assert_cell(&rows.items[1], VBD_CTL_TOP_CQ, "25%");
@@ -140,12 +135,11 @@ static void test_rows__cq_and_rtt_are_shown_where_they_are_known(void **state)
 	vbd_ctl_rows_fini(&rows);
 }
 
-static void test_rows__names_can_not_steer_the_terminal(void **state)
+TEST(test_rows__names_can_not_steer_the_terminal)
 {
 	struct vbd_ctl_rows rows =
 		take_snapshot("[{\"id\": 1, \"name\": \"\\u001b[2J\"}]", NULL, 0, NULL);
 
-	(void)state;
 	assert_cell(&rows.items[0], VBD_CTL_TOP_NAME, "\\x1b[2J");
 	vbd_ctl_rows_fini(&rows);
 }
@@ -182,12 +176,11 @@ static void press(struct vbd_ctl_top_view *view, const struct vbd_ctl_rows *rows
 		(void)vbd_ctl_top_view_key(view, rows, (unsigned char)*keys++, 2);
 }
 
-static void test_view__sorts_by_key_with_the_unknown_last_either_way(void **state)
+TEST(test_view__sorts_by_key_with_the_unknown_last_either_way)
 {
 	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_SENT_RATE};
 	struct vbd_ctl_rows rows = four();
 
-	(void)state;
 	vbd_ctl_top_view_take(&view, &rows);
 	assert_order(&view, "1234"); /* equal values are ordered by id */
 	press(&view, &rows, "t");
@@ -213,12 +206,11 @@ static void test_view__sorts_by_key_with_the_unknown_last_either_way(void **stat
 	vbd_ctl_rows_fini(&rows);
 }
 
-static void test_view__filters_while_it_is_typed(void **state)
+TEST(test_view__filters_while_it_is_typed)
 {
 	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
 	struct vbd_ctl_rows rows = four();
 
-	(void)state;
 	vbd_ctl_top_view_take(&view, &rows);
 	press(&view, &rows, "/store");
 	assert_order(&view, "23");
@@ -241,12 +233,11 @@ static void test_view__filters_while_it_is_typed(void **state)
 	vbd_ctl_rows_fini(&rows);
 }
 
-static void test_view__a_filter_is_not_longer_than_its_room(void **state)
+TEST(test_view__a_filter_is_not_longer_than_its_room)
 {
 	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
 	struct vbd_ctl_rows rows = four();
 
-	(void)state;
 	press(&view, &rows, "/");
 	for (size_t i = 0; i < 2 * VBD_CTL_TOP_FILTER_BYTES; i++)
 		press(&view, &rows, "x");
@@ -255,13 +246,12 @@ static void test_view__a_filter_is_not_longer_than_its_room(void **state)
 	vbd_ctl_rows_fini(&rows);
 }
 
-static void test_view__the_choice_stays_with_its_connection(void **state)
+TEST(test_view__the_choice_stays_with_its_connection)
 {
 	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
 	struct vbd_ctl_rows rows = four();
 	struct vbd_ctl_rows fewer;
 
-	(void)state;
 	vbd_ctl_top_view_take(&view, &rows);
 	press(&view, &rows, "i"); /* 4321; the user has chosen no row, so the topmost is */
 	assert_int_equal(view.chosen, 4);
@@ -286,12 +276,11 @@ static void test_view__the_choice_stays_with_its_connection(void **state)
 	vbd_ctl_rows_fini(&rows);
 }
 
-static void test_view__scrolls_so_that_the_choice_is_seen(void **state)
+TEST(test_view__scrolls_so_that_the_choice_is_seen)
 {
 	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
 	struct vbd_ctl_rows rows = four();
 
-	(void)state;
 	vbd_ctl_top_view_take(&view, &rows);
 	press(&view, &rows, "G");
 	vbd_ctl_top_view_settle(&view, 2);
@@ -306,13 +295,12 @@ static void test_view__scrolls_so_that_the_choice_is_seen(void **state)
 	vbd_ctl_rows_fini(&rows);
 }
 
-static void test_view__pages_open_and_close(void **state)
+TEST(test_view__pages_open_and_close)
 {
 	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
 	struct vbd_ctl_rows none = {0};
 	struct vbd_ctl_rows rows = four();
 
-	(void)state;
 	press(&view, &none, "\n"); /* no row to show */
 	assert_int_equal(view.page, VBD_CTL_TOP_LIST);
 	vbd_ctl_top_view_take(&view, &rows);
@@ -353,7 +341,7 @@ static size_t width_of(const struct vbd_ctl_top_layout *layout)
 	return total;
 }
 
-static void test_columns__those_that_matter_least_go_first(void **state)
+TEST(test_columns__those_that_matter_least_go_first)
 {
 	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
 	struct vbd_ctl_rows rows =
@@ -364,7 +352,6 @@ static void test_columns__those_that_matter_least_go_first(void **state)
 			NULL, 0, NULL);
 	struct vbd_ctl_top_layout layout;
 
-	(void)state;
 	vbd_ctl_top_view_take(&view, &rows);
 	layout = vbd_ctl_top_layout(view.shown, 1, 200, true);
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++)
@@ -392,9 +379,8 @@ static void test_columns__those_that_matter_least_go_first(void **state)
 	vbd_ctl_rows_fini(&rows);
 }
 
-static void test_columns__each_has_its_own_letter_and_name(void **state)
+TEST(test_columns__each_has_its_own_letter_and_name)
 {
-	(void)state;
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
 		enum vbd_ctl_top_column column = (enum vbd_ctl_top_column)i;
 		const struct vbd_ctl_top_column_spec *spec = vbd_ctl_top_column_spec(column);
@@ -414,9 +400,8 @@ static void assert_short(char *text, const char *wanted)
 	free(text);
 }
 
-static void test_columns__numbers_stay_short(void **state)
+TEST(test_columns__numbers_stay_short)
 {
-	(void)state;
 	assert_short(vbd_ctl_short_count(0), "0");
 	assert_short(vbd_ctl_short_count(1023), "1023");
 	assert_short(vbd_ctl_short_count(1023.6), "1.0K");
@@ -439,9 +424,8 @@ static void assert_fit(const char *text, size_t columns, bool right, const char 
 	free(fit);
 }
 
-static void test_text__is_cut_and_filled_by_columns_not_bytes(void **state)
+TEST(test_text__is_cut_and_filled_by_columns_not_bytes)
 {
-	(void)state;
 	assert_fit("abc", 5, false, "abc  ");
 	assert_fit("abc", 5, true, "  abc");
 	assert_fit("abcdef", 5, false, "abcd~");
@@ -467,9 +451,8 @@ static void assert_wrapped(const char *text, size_t columns, size_t indent, cons
 	free(wrapped);
 }
 
-static void test_text__long_lines_are_broken_at_spaces(void **state)
+TEST(test_text__long_lines_are_broken_at_spaces)
 {
-	(void)state;
 	assert_wrapped("one two three\nfour\n", 8, 2, "one two\n  three\nfour\n");
 	assert_wrapped("  a b c d e", 6, 3, "  a b\n   c d\n   e\n");
 	assert_wrapped("abcdefghij", 4, 1, "abcd\n efg\n hij\n"); /* no space to break at */
@@ -478,30 +461,4 @@ static void test_text__long_lines_are_broken_at_spaces(void **state)
 	assert_wrapped("", 4, 1, "");
 	assert_wrapped("abcdefgh", 3, 3, "abcdefgh\n");
 	assert_wrapped("one two", 7, 2, "one two\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows__rates_are_per_second_between_two_looks),
-		cmocka_unit_test(
-			test_rows__a_counter_that_went_back_and_a_new_connection_have_no_rate),
-		cmocka_unit_test(test_rows__an_ended_connection_has_no_rate),
-		cmocka_unit_test(test_rows__a_look_of_just_now_has_its_rates_taken_over),
-		cmocka_unit_test(test_rows__cq_and_rtt_are_shown_where_they_are_known),
-		cmocka_unit_test(test_rows__names_can_not_steer_the_terminal),
-		cmocka_unit_test(test_view__sorts_by_key_with_the_unknown_last_either_way),
-		cmocka_unit_test(test_view__filters_while_it_is_typed),
-		cmocka_unit_test(test_view__a_filter_is_not_longer_than_its_room),
-		cmocka_unit_test(test_view__the_choice_stays_with_its_connection),
-		cmocka_unit_test(test_view__scrolls_so_that_the_choice_is_seen),
-		cmocka_unit_test(test_view__pages_open_and_close),
-		cmocka_unit_test(test_columns__those_that_matter_least_go_first),
-		cmocka_unit_test(test_columns__each_has_its_own_letter_and_name),
-		cmocka_unit_test(test_columns__numbers_stay_short),
-		cmocka_unit_test(test_text__is_cut_and_filled_by_columns_not_bytes),
-		cmocka_unit_test(test_text__long_lines_are_broken_at_spaces),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,6 +79,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+#define CTL_WAIT_TEST(name) TEST_WITH(name, void *no_fixture, set_up, tear_down)
+
 /* Returns the text on standard output and standard error since the last call. */
 static const char *printed(void)
 {
@@ -134,9 +136,8 @@ static enum vbd_ctl_exit wait_for(struct how how)
 	"{\"id\":7,\"name\":\"a\",\"state\":\"closed\",\"end_code\":\"local_close\"," \
 	"\"ended_at\":\"2026-03-04T05:06:07Z\"}"
 
-static void test_wait__asks_again_until_the_state_has_come(void **state)
+CTL_WAIT_TEST(test_wait__asks_again_until_the_state_has_come)
 {
-	(void)state;
 	test.answers[0] = (struct scripted){30000, CONNECTING};
 	test.answers[1] = (struct scripted){30001, CONNECTING};
 	test.answers[2] = (struct scripted){1, ESTABLISHED};
@@ -147,9 +148,8 @@ static void test_wait__asks_again_until_the_state_has_come(void **state)
 	assert_string_equal(printed(), "connection/7 (a): established\n");
 }
 
-static void test_wait__an_answer_before_its_time_says_that_the_state_can_not_come(void **state)
+CTL_WAIT_TEST(test_wait__an_answer_before_its_time_says_that_the_state_can_not_come)
 {
-	(void)state;
 	/* The clocks of two programs differ by some milliseconds. */
 	test.answers[0] = (struct scripted){29980, CONNECTING};
 	test.answers[1] = (struct scripted){29979, CONNECTING};
@@ -159,9 +159,8 @@ static void test_wait__an_answer_before_its_time_says_that_the_state_can_not_com
 		printed(), "verbsctl: connection/7 is connecting, and will not be established\n");
 }
 
-static void test_wait__the_last_request_waits_for_the_rest_of_the_timeout(void **state)
+CTL_WAIT_TEST(test_wait__the_last_request_waits_for_the_rest_of_the_timeout)
 {
-	(void)state;
 	test.answers[0] = (struct scripted){30000, CONNECTING};
 	test.answers[1] = (struct scripted){9999, CONNECTING};
 	test.answers[2] = (struct scripted){1, CONNECTING};
@@ -176,9 +175,8 @@ static void test_wait__the_last_request_waits_for_the_rest_of_the_timeout(void *
 		printed(), "verbsctl: connection/7 is connecting, and not yet established\n");
 }
 
-static void test_wait__a_timeout_counts_for_all_objects_together(void **state)
+CTL_WAIT_TEST(test_wait__a_timeout_counts_for_all_objects_together)
 {
-	(void)state;
 	test.answers[0] = (struct scripted){61, CONNECTING};
 	test.answers[1] = (struct scripted){0, ESTABLISHED};
 	test.answers[2] = (struct scripted){0, CONNECTING};
@@ -193,9 +191,8 @@ static void test_wait__a_timeout_counts_for_all_objects_together(void **state)
 		"verbsctl: connection/7 is connecting, and not yet established\n");
 }
 
-static void test_wait__the_first_failure_of_several_is_the_result(void **state)
+CTL_WAIT_TEST(test_wait__the_first_failure_of_several_is_the_result)
 {
-	(void)state;
 	test.answers[0] = (struct scripted){1, ESTABLISHED};
 	test.answers[1] = (struct scripted){1, NULL};
 	test.answers[2] = (struct scripted){1, CLOSED};
@@ -206,7 +203,7 @@ static void test_wait__the_first_failure_of_several_is_the_result(void **state)
 				       "established\n");
 }
 
-static void test_wait__each_state_and_each_group_of_states_has_its_verdict(void **state)
+CTL_WAIT_TEST(test_wait__each_state_and_each_group_of_states_has_its_verdict)
 {
 	enum { EARLY = 1, IN_TIME = 61 };
 	static const struct {
@@ -233,7 +230,6 @@ static void test_wait__each_state_and_each_group_of_states_has_its_verdict(void 
 		{"changed", CLOSED, IN_TIME, VBD_CTL_TIMED_OUT},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		test.answers[0] = (struct scripted){cases[i].after_ms, cases[i].json};
 		assert_int_equal(wait_for((struct how){
@@ -243,9 +239,8 @@ static void test_wait__each_state_and_each_group_of_states_has_its_verdict(void 
 	}
 }
 
-static void test_wait__what_can_not_come_is_told_with_the_error_of_the_object(void **state)
+CTL_WAIT_TEST(test_wait__what_can_not_come_is_told_with_the_error_of_the_object)
 {
-	(void)state;
 	test.answers[0] = (struct scripted){1, "{\"id\":7,\"name\":\"a\",\"state\":\"failed\","
 					       "\"ended_at\":\"2026-03-04T05:06:07Z\","
 					       "\"error\":{\"code\":\"rejected\",\"title\":\"The "
@@ -254,9 +249,8 @@ static void test_wait__what_can_not_come_is_told_with_the_error_of_the_object(vo
 	assert_string_equal(printed(), "verbsctl: connection/7: rejected\n");
 }
 
-static void test_wait__prints_the_object_as_it_was_asked_to(void **state)
+CTL_WAIT_TEST(test_wait__prints_the_object_as_it_was_asked_to)
 {
-	(void)state;
 	test.answers[0] = (struct scripted){1, CLOSED};
 	assert_int_equal(wait_for((struct how){.until = "ended", .refs = {"7"}}), VBD_CTL_OK);
 	assert_string_equal(printed(), "connection/7 (a): closed (local_close)\n");
@@ -265,40 +259,9 @@ static void test_wait__prints_the_object_as_it_was_asked_to(void **state)
 	assert_string_equal(printed(), ESTABLISHED "\n");
 }
 
-static void test_wait__a_state_has_letters_only(void **state)
+CTL_WAIT_TEST(test_wait__a_state_has_letters_only)
 {
-	(void)state;
 	assert_int_equal(wait_for((struct how){.until = "open&x", .refs = {"7"}}), VBD_CTL_USAGE);
 	assert_int_equal(test.n_asked, 0);
 	assert_non_null(strstr(printed(), "--until must be a state, not \"open&x\""));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_wait__asks_again_until_the_state_has_come, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_wait__an_answer_before_its_time_says_that_the_state_can_not_come,
-			set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_wait__the_last_request_waits_for_the_rest_of_the_timeout, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_wait__a_timeout_counts_for_all_objects_together, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_wait__the_first_failure_of_several_is_the_result, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_wait__each_state_and_each_group_of_states_has_its_verdict, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_wait__what_can_not_come_is_told_with_the_error_of_the_object, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_wait__prints_the_object_as_it_was_asked_to, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_wait__a_state_has_letters_only, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

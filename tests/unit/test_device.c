@@ -39,9 +39,8 @@ static struct vbd_device *opened_again(struct rig *rig)
 	return VBD_CONTAINER_OF(rig->fabric->devices.next, struct vbd_device, link);
 }
 
-static void test_device__tells_what_the_device_said(void **state)
+RIG_TEST(test_device__tells_what_the_device_said)
 {
-	struct rig *rig = *state;
 	const struct vbd_device *device;
 
 	rig->device->attr.node_guid = htobe64(0x0102030405060708);
@@ -63,7 +62,7 @@ static void test_device__tells_what_the_device_said(void **state)
 	assert_int_equal(device->removed_ns, 0);
 }
 
-static void test_device__its_transport_follows_driver_and_link(void **state)
+RIG_TEST(test_device__its_transport_follows_driver_and_link)
 {
 	static const struct {
 		int transport;
@@ -76,7 +75,6 @@ static void test_device__its_transport_follows_driver_and_link(void **state)
 		{IBV_TRANSPORT_USNIC, IBV_LINK_LAYER_ETHERNET, "unknown"},
 		{IBV_TRANSPORT_UNKNOWN, IBV_LINK_LAYER_UNSPECIFIED, "unknown"},
 	};
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		rig->device->ibv.transport_type = (enum ibv_transport_type)rows[i].transport;
@@ -86,10 +84,8 @@ static void test_device__its_transport_follows_driver_and_link(void **state)
 }
 
 /* Else libsiw makes no more than 55 queue pairs on a context. */
-static void test_device__soft_iwarp_keeps_a_queue_over_the_offset_that_its_library_refuses(
-	void **state)
+RIG_TEST(test_device__soft_iwarp_keeps_a_queue_over_the_offset_that_its_library_refuses)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device;
 
 	rig->device->attr.vendor_id = VBD_VENDOR_SIW;
@@ -104,11 +100,10 @@ static void test_device__soft_iwarp_keeps_a_queue_over_the_offset_that_its_libra
 	assert_int_equal(fake_live().cqs, 0);
 }
 
-static void test_device__a_device_that_can_not_be_opened_says_why(void **state)
+RIG_TEST(test_device__a_device_that_can_not_be_opened_says_why)
 {
 	static const char *const calls[] = {
 		"ibv_open_device", "ibv_query_device_ex", "ibv_query_port", "ibv_alloc_pd"};
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
 		const struct vbd_device *device;
@@ -130,9 +125,8 @@ static void test_device__a_device_that_can_not_be_opened_says_why(void **state)
 	}
 }
 
-static void test_device__its_ports_say_what_they_said_last(void **state)
+RIG_TEST(test_device__its_ports_say_what_they_said_last)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	struct vbd_error err = {0};
 	struct vbd_port port;
@@ -171,9 +165,8 @@ static void port_event(struct rig *rig, enum ibv_event_type type)
 	rig_settle(rig);
 }
 
-static void test_device__an_event_tells_the_state_of_a_port_that_does_not_answer_yet(void **state)
+RIG_TEST(test_device__an_event_tells_the_state_of_a_port_that_does_not_answer_yet)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	unsigned int before = fake_count("ibv_query_port");
 	struct vbd_port port;
@@ -195,9 +188,8 @@ static void test_device__an_event_tells_the_state_of_a_port_that_does_not_answer
 	assert_int_equal(port.lid, 5);
 }
 
-static void test_device__a_device_goes_when_its_ports_have_answered(void **state)
+RIG_TEST(test_device__a_device_goes_when_its_ports_have_answered)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 
 	fake_block("ibv_query_port");
@@ -212,9 +204,8 @@ static void test_device__a_device_goes_when_its_ports_have_answered(void **state
 	assert_int_equal(device->state, VBD_DEVICE_REMOVED);
 }
 
-static void test_device__ports_are_asked_again_when_the_answer_is_old_or_had_no_memory(void **state)
+RIG_TEST(test_device__ports_are_asked_again_when_the_answer_is_old_or_had_no_memory)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	unsigned int before = fake_count("ibv_query_port");
 
@@ -236,7 +227,7 @@ static void test_device__ports_are_asked_again_when_the_answer_is_old_or_had_no_
 	}
 }
 
-static void test_device__gids_have_type_and_scope(void **state)
+RIG_TEST(test_device__gids_have_type_and_scope)
 {
 	static const struct ibv_gid_entry entries[] = {
 		{.gid.raw = {[10] = 0xff, 0xff, 10, 0, 0, 1},
@@ -249,7 +240,6 @@ static void test_device__gids_have_type_and_scope(void **state)
 		{.gid.raw = {0xfe, 0xc0, [15] = 1}, .gid_type = 77},
 	};
 	struct vbd_gid *gids = NULL;
-	struct rig *rig = *state;
 	size_t count = 0;
 
 	memcpy(rig->device->gids, entries, sizeof(entries));
@@ -276,10 +266,9 @@ static void test_device__gids_have_type_and_scope(void **state)
 }
 
 /* A device has as many GIDs as its driver says, and a container host an address for each. */
-static void test_device__all_gids_are_told_however_many(void **state)
+RIG_TEST(test_device__all_gids_are_told_however_many)
 {
 	static const size_t counts[] = {0, 255, 256, 257, 258, 1024, 2047, 2048, FAKE_GIDS};
-	struct rig *rig = *state;
 	struct vbd_gid *gids;
 	size_t count;
 
@@ -357,11 +346,10 @@ int __wrap_ioctl(int fd, unsigned long request)
 	return -1;
 }
 
-static void test_device__a_vlan_is_known_without_a_call_that_waits(void **state)
+RIG_TEST(test_device__a_vlan_is_known_without_a_call_that_waits)
 {
 	static const int vlan_ids[] = {7, -1, -1};
 	struct vbd_gid *gids = NULL;
-	struct rig *rig = *state;
 	size_t count;
 
 	rig->device->gids[0].ndev_ifindex = 1;
@@ -376,9 +364,8 @@ static void test_device__a_vlan_is_known_without_a_call_that_waits(void **state)
 
 /* References. */
 
-static void test_device__the_last_to_let_go_closes_it(void **state)
+RIG_TEST(test_device__the_last_to_let_go_closes_it)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	struct vbd_gid *gids = NULL;
 	struct vbd_gid gid;
@@ -422,9 +409,8 @@ static void test_device__the_last_to_let_go_closes_it(void **state)
 
 /* Async events. */
 
-static void test_device__all_async_events_are_taken_at_once_and_counted(void **state)
+RIG_TEST(test_device__all_async_events_are_taken_at_once_and_counted)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 
 	for (int i = 0; i < 5; i++) {
@@ -447,9 +433,8 @@ static void test_device__all_async_events_are_taken_at_once_and_counted(void **s
 	assert_int_equal(rig->last_async_port, 1);
 }
 
-static void test_device__an_event_of_a_qp_that_is_gone_is_gone(void **state)
+RIG_TEST(test_device__an_event_of_a_qp_that_is_gone_is_gone)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
 
 	fake_qp_async(rc->conn->qp.ibv_qp, IBV_EVENT_QP_FATAL);
@@ -495,14 +480,13 @@ static void remove_file(const char *dir, const char *name)
 	(void)remove(path);
 }
 
-static void test_device__counters_that_can_not_be_read_hide_no_others(void **state)
+RIG_TEST(test_device__counters_that_can_not_be_read_hide_no_others)
 {
 	static const char *const parts[] = {"/ports", "/ports/1", "/ports/1/hw_counters"};
 	struct found found = {0};
 	char root[200];
 	char dir[256];
 
-	(void)state;
 	fake_one_thread();
 	(void)snprintf(root, sizeof(root), "%s/test_device.XXXXXX", unit_tmpdir());
 	assert_non_null(mkdtemp(root));
@@ -536,9 +520,8 @@ static bool is_open(int fd)
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-static void test_device__shared_memory_has_a_descriptor_while_it_lives(void **state)
+RIG_TEST(test_device__shared_memory_has_a_descriptor_while_it_lives)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	struct vbd_mem mem = {
 		.kind = VBD_MEM_SHARED,
@@ -567,10 +550,8 @@ static void test_device__shared_memory_has_a_descriptor_while_it_lives(void **st
 	vbd_mem_free(&mem);
 }
 
-static void test_device__freed_shared_memory_stays_with_who_maps_it_unless_emptied(void **state)
+RIG_TEST(test_device__freed_shared_memory_stays_with_who_maps_it_unless_emptied)
 {
-	struct rig *rig = *state;
-
 	for (int emptied = 0; emptied <= 1; emptied++) {
 		struct vbd_mem mem = {.kind = VBD_MEM_SHARED, .size_bytes = 4096};
 		const uint8_t *theirs;
@@ -588,9 +569,8 @@ static void test_device__freed_shared_memory_stays_with_who_maps_it_unless_empti
 }
 
 /* PROT_NONE is a page that the kernel can't give. */
-static void test_device__shared_memory_without_a_page_is_an_error_and_no_signal(void **state)
+RIG_TEST(test_device__shared_memory_without_a_page_is_an_error_and_no_signal)
 {
-	struct rig *rig = *state;
 	struct vbd_mem mem = {.kind = VBD_MEM_SHARED, .size_bytes = 8192};
 	char bytes[] = "bytes", got[sizeof(bytes)];
 
@@ -606,9 +586,8 @@ static void test_device__shared_memory_without_a_page_is_an_error_and_no_signal(
 	vbd_mem_free(&mem);
 }
 
-static void test_device__memory_that_can_not_be_mapped_leaves_no_descriptor(void **state)
+RIG_TEST(test_device__memory_that_can_not_be_mapped_leaves_no_descriptor)
 {
-	struct rig *rig = *state;
 	struct vbd_mem mem = {.kind = VBD_MEM_SHARED, .size_bytes = 4096};
 
 	fake_memory_fail_nth(1);
@@ -618,9 +597,8 @@ static void test_device__memory_that_can_not_be_mapped_leaves_no_descriptor(void
 	vbd_mem_free(&mem);
 }
 
-static void test_device__memory_that_is_not_there_is_refused_before_it_is_used(void **state)
+RIG_TEST(test_device__memory_that_is_not_there_is_refused_before_it_is_used)
 {
-	struct rig *rig = *state;
 	struct vbd_mem mem = {.kind = VBD_MEM_ANONYMOUS, .size_bytes = 80 << 20};
 
 	meminfo[0] = "MemFree: 1 kB\nMemAvailable: 102400 kB\n";
@@ -640,10 +618,8 @@ static void test_device__memory_that_is_not_there_is_refused_before_it_is_used(v
 	meminfo[2] = NULL;
 }
 
-static void test_device__huge_pages_that_can_not_be_had_are_no_fault_of_the_registration(
-	void **state)
+RIG_TEST(test_device__huge_pages_that_can_not_be_had_are_no_fault_of_the_registration)
 {
-	struct rig *rig = *state;
 	struct vbd_mem mem = {
 		.kind = VBD_MEM_HUGEPAGE, .size_bytes = 2097153, .page_size_bytes = 2097152};
 	enum vbd_status status;
@@ -658,9 +634,8 @@ static void test_device__huge_pages_that_can_not_be_had_are_no_fault_of_the_regi
 	assert_int_equal(mem.addr, 0);
 }
 
-static void test_device__messages_have_a_slot_each(void **state)
+RIG_TEST(test_device__messages_have_a_slot_each)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	unsigned int users = vbd_pd_users(device->pd);
 	uint8_t *addrs[VBD_MSGPOOL_SLOTS];
@@ -694,9 +669,8 @@ static void test_device__messages_have_a_slot_each(void **state)
 	assert_int_equal(fake_live().mrs, 0);
 }
 
-static void test_device__slots_are_registered_when_they_are_needed(void **state)
+RIG_TEST(test_device__slots_are_registered_when_they_are_needed)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	struct vbd_error err = {0};
 	uint32_t lkey;
@@ -721,9 +695,8 @@ static void test_device__slots_are_registered_when_they_are_needed(void **state)
 	assert_int_equal(fake_live().mrs, 2);
 }
 
-static void test_device__a_pool_that_can_not_be_made_leaves_nothing(void **state)
+RIG_TEST(test_device__a_pool_that_can_not_be_made_leaves_nothing)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	unsigned int refs = device->refs;
 	struct vbd_error err = {0};
@@ -745,9 +718,8 @@ static void test_device__a_pool_that_can_not_be_made_leaves_nothing(void **state
 	vbd_msgpool_free(device->pd, slot);
 }
 
-static void test_device__the_pool_goes_with_the_device(void **state)
+RIG_TEST(test_device__the_pool_goes_with_the_device)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	uint32_t lkey;
 	uint8_t *addr;
@@ -764,9 +736,9 @@ static void test_device__the_pool_goes_with_the_device(void **state)
 }
 
 /* A second may pass between the two calls: then it is learnt again. */
-static void test_device__a_neighbour_that_was_found_is_known_for_a_while(void **state)
+RIG_TEST(test_device__a_neighbour_that_was_found_is_known_for_a_while)
 {
-	struct vbd_device *device = device_of(*state);
+	struct vbd_device *device = device_of(rig);
 	struct ibv_ah_attr path = {.is_global = 1, .port_num = 1, .grh = {.sgid_index = 2}};
 
 	path.grh.dgid.raw[15] = 9;
@@ -781,9 +753,8 @@ static void test_device__a_neighbour_that_was_found_is_known_for_a_while(void **
 	assert_false(vbd_neighbour_is_known(device, &path));
 }
 
-static void test_device__each_attribute_is_taken_from_its_own(void **state)
+RIG_TEST(test_device__each_attribute_is_taken_from_its_own)
 {
-	struct rig *rig = *state;
 	struct ibv_device_attr *said = &rig->device->attr;
 	const struct vbd_device_attr *attr;
 
@@ -830,9 +801,8 @@ static void test_device__each_attribute_is_taken_from_its_own(void **state)
 	assert_int_equal(attr->max_msg_bytes, 118);
 }
 
-static void test_device__a_port_tells_all_of_its_attributes(void **state)
+RIG_TEST(test_device__a_port_tells_all_of_its_attributes)
 {
-	struct rig *rig = *state;
 	struct vbd_port port;
 
 	rig->device->port.phys_state = 5;
@@ -853,9 +823,8 @@ static void test_device__a_port_tells_all_of_its_attributes(void **state)
 }
 
 /* A device of several ports is active if one of them is. */
-static void test_device__each_port_is_asked(void **state)
+RIG_TEST(test_device__each_port_is_asked)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device;
 	unsigned int asked = fake_count("ibv_query_port");
 
@@ -874,7 +843,7 @@ static void test_device__each_port_is_asked(void **state)
 	assert_true(vbd_device_ports_down(device));
 }
 
-static void test_device__events_of_a_port_name_it_and_end_recent_answers(void **state)
+RIG_TEST(test_device__events_of_a_port_name_it_and_end_recent_answers)
 {
 	static const struct {
 		enum ibv_event_type type;
@@ -890,7 +859,6 @@ static void test_device__events_of_a_port_name_it_and_end_recent_answers(void **
 		{IBV_EVENT_SRQ_ERR, false},
 		{(enum ibv_event_type)31, false},
 	};
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
@@ -906,11 +874,10 @@ static void test_device__events_of_a_port_name_it_and_end_recent_answers(void **
 	}
 }
 
-static void test_device__events_of_a_queue_pair_are_not_told_as_those_of_the_device(void **state)
+RIG_TEST(test_device__events_of_a_queue_pair_are_not_told_as_those_of_the_device)
 {
 	static const enum ibv_event_type types[] = {IBV_EVENT_COMM_EST, IBV_EVENT_SQ_DRAINED,
 		IBV_EVENT_PATH_MIG, IBV_EVENT_PATH_MIG_ERR, IBV_EVENT_QP_LAST_WQE_REACHED};
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	uint32_t entries = rc->conn->timeline.count;
 
@@ -924,9 +891,9 @@ static void test_device__events_of_a_queue_pair_are_not_told_as_those_of_the_dev
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_device__a_neighbour_is_one_of_a_port_and_not_for_ever(void **state)
+RIG_TEST(test_device__a_neighbour_is_one_of_a_port_and_not_for_ever)
 {
-	struct vbd_device *device = device_of(*state);
+	struct vbd_device *device = device_of(rig);
 	struct ibv_ah_attr path = {.is_global = 1, .port_num = 1, .grh = {.sgid_index = 2}};
 	struct vbd_neighbour *only = NULL;
 
@@ -954,7 +921,7 @@ static void test_device__a_neighbour_is_one_of_a_port_and_not_for_ever(void **st
 	assert_false(vbd_neighbour_is_known(device, &path));
 }
 
-static void test_device__access_of_memory_is_that_of_the_library(void **state)
+RIG_TEST(test_device__access_of_memory_is_that_of_the_library)
 {
 	static const struct {
 		unsigned int access, flags;
@@ -968,19 +935,17 @@ static void test_device__access_of_memory_is_that_of_the_library(void **state)
 			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
 		assert_int_equal(vbd_mem_access_flags(rows[i].access), rows[i].flags);
 }
 
-static void test_device__memory_in_huge_pages_is_mapped_in_whole_ones(void **state)
+RIG_TEST(test_device__memory_in_huge_pages_is_mapped_in_whole_ones)
 {
 	static const struct {
 		size_t size_bytes, mapped_bytes;
 	} rows[] = {{1, 2097152}, {2097152, 2097152}, {2097153, 4194304}};
 	struct vbd_mem mem = {.size_bytes = 12345};
 
-	(void)state;
 	assert_false(vbd_mem_is_huge(&mem));
 	assert_int_equal(vbd_mem_mapped_bytes(&mem), 12345);
 	mem.page_size_bytes = 2097152;
@@ -996,9 +961,8 @@ static void test_device__memory_in_huge_pages_is_mapped_in_whole_ones(void **sta
 	assert_false(vbd_mem_is_huge(&mem));
 }
 
-static void test_device__errors_name_it_and_what_it_lacks(void **state)
+RIG_TEST(test_device__errors_name_it_and_what_it_lacks)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = device_of(rig);
 	struct vbd_error err = {0};
 	uint32_t lkey;
@@ -1032,9 +996,8 @@ static void test_device__errors_name_it_and_what_it_lacks(void **state)
 	assert_string_equal(err.text, "device fake0 is removed");
 }
 
-static void test_device__private_memory_is_read_and_written_in_its_place(void **state)
+RIG_TEST(test_device__private_memory_is_read_and_written_in_its_place)
 {
-	struct rig *rig = *state;
 	struct vbd_mem mem = {.size_bytes = 4096};
 	char got[6] = "";
 
@@ -1046,50 +1009,4 @@ static void test_device__private_memory_is_read_and_written_in_its_place(void **
 	assert_string_equal(got, "bytes");
 	vbd_mem_free(&mem);
 	assert_null(UNIT_BYTES(&mem));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_device__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(tells_what_the_device_said),
-		TEST(its_transport_follows_driver_and_link),
-		TEST(soft_iwarp_keeps_a_queue_over_the_offset_that_its_library_refuses),
-		TEST(a_device_that_can_not_be_opened_says_why),
-		TEST(each_attribute_is_taken_from_its_own),
-		TEST(a_port_tells_all_of_its_attributes),
-		TEST(each_port_is_asked),
-		TEST(events_of_a_port_name_it_and_end_recent_answers),
-		TEST(events_of_a_queue_pair_are_not_told_as_those_of_the_device),
-		TEST(a_neighbour_is_one_of_a_port_and_not_for_ever),
-		TEST(access_of_memory_is_that_of_the_library),
-		TEST(huge_pages_that_can_not_be_had_are_no_fault_of_the_registration),
-		TEST(memory_in_huge_pages_is_mapped_in_whole_ones),
-		TEST(errors_name_it_and_what_it_lacks),
-		TEST(private_memory_is_read_and_written_in_its_place),
-		TEST(its_ports_say_what_they_said_last),
-		TEST(an_event_tells_the_state_of_a_port_that_does_not_answer_yet),
-		TEST(a_device_goes_when_its_ports_have_answered),
-		TEST(ports_are_asked_again_when_the_answer_is_old_or_had_no_memory),
-		TEST(gids_have_type_and_scope),
-		TEST(a_vlan_is_known_without_a_call_that_waits),
-		TEST(all_gids_are_told_however_many),
-		TEST(the_last_to_let_go_closes_it),
-		TEST(all_async_events_are_taken_at_once_and_counted),
-		TEST(an_event_of_a_qp_that_is_gone_is_gone),
-		TEST(counters_that_can_not_be_read_hide_no_others),
-		TEST(shared_memory_has_a_descriptor_while_it_lives),
-		TEST(freed_shared_memory_stays_with_who_maps_it_unless_emptied),
-		TEST(shared_memory_without_a_page_is_an_error_and_no_signal),
-		TEST(memory_that_is_not_there_is_refused_before_it_is_used),
-		TEST(memory_that_can_not_be_mapped_leaves_no_descriptor),
-		TEST(a_neighbour_that_was_found_is_known_for_a_while),
-		TEST(messages_have_a_slot_each),
-		TEST(slots_are_registered_when_they_are_needed),
-		TEST(a_pool_that_can_not_be_made_leaves_nothing),
-		TEST(the_pool_goes_with_the_device),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

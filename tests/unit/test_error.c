@@ -6,11 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
-static void test_error__the_first_cause_is_kept(void **state)
+TEST(test_error__the_first_cause_is_kept)
 {
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(vbd_error_set(&err, VBD_E_IN_USE, "buffer %d is used", 7), VBD_E_IN_USE);
 	assert_int_equal(vbd_error_set(&err, VBD_E_INTERNAL, "later"), VBD_E_INTERNAL);
 	(void)vbd_error_errno(&err, VBD_OK, "ibv_reg_mr", ENOMEM, "later");
@@ -22,26 +21,23 @@ static void test_error__the_first_cause_is_kept(void **state)
 	assert_string_equal(err.pointer, "");
 }
 
-static void test_error__a_null_error_still_gives_the_status(void **state)
+TEST(test_error__a_null_error_still_gives_the_status)
 {
-	(void)state;
 	assert_int_equal(vbd_error_set(NULL, VBD_E_NOT_FOUND, "x"), VBD_E_NOT_FOUND);
 	assert_int_equal(vbd_error_errno(NULL, VBD_OK, "open", EMFILE, "x"), VBD_E_FD_LIMIT);
 	assert_int_equal(vbd_error_input(NULL, VBD_E_TOO_LONG, "/x", "x"), VBD_E_TOO_LONG);
 }
 
-static void test_error__a_failure_is_never_ok(void **state)
+TEST(test_error__a_failure_is_never_ok)
 {
-	(void)state;
 	assert_int_equal(vbd_error_set(NULL, VBD_OK, "x"), VBD_E_INTERNAL);
 	assert_int_equal(vbd_error_input(NULL, VBD_OK, "/x", "x"), VBD_E_INTERNAL);
 }
 
-static void test_error__an_errno_names_call_number_and_meaning(void **state)
+TEST(test_error__an_errno_names_call_number_and_meaning)
 {
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(vbd_error_errno(&err, VBD_OK, "ibv_reg_mr", ENOMEM, "buffer %s", "a"),
 		VBD_E_NO_MEMORY);
 	assert_int_equal(err.source, VBD_SOURCE_ERRNO);
@@ -50,11 +46,10 @@ static void test_error__an_errno_names_call_number_and_meaning(void **state)
 	assert_string_equal(err.text, "buffer a: ibv_reg_mr: Cannot allocate memory (ENOMEM)");
 }
 
-static void test_error__a_call_that_fails_without_an_errno_never_says_success(void **state)
+TEST(test_error__a_call_that_fails_without_an_errno_never_says_success)
 {
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(vbd_error_errno(&err, VBD_OK, "ibv_create_qp", 0, "inline 64 bytes"),
 		VBD_E_VERBS_ERROR);
 	assert_int_equal(err.source, VBD_SOURCE_ERRNO);
@@ -62,37 +57,34 @@ static void test_error__a_call_that_fails_without_an_errno_never_says_success(vo
 	assert_string_equal(vbd_errno_name((int)err.raw), "");
 }
 
-static void test_error__an_errno_of_either_sign_means_the_same(void **state)
+TEST(test_error__an_errno_of_either_sign_means_the_same)
 {
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(
 		vbd_error_errno(&err, VBD_OK, "ibv_post_send", -ENOMEM, "qp 1"), VBD_E_NO_MEMORY);
 	assert_int_equal(err.raw, ENOMEM);
 	assert_string_equal(err.text, "qp 1: ibv_post_send: Cannot allocate memory (ENOMEM)");
 }
 
-static void test_error__a_status_given_beats_the_one_of_the_errno(void **state)
+TEST(test_error__a_status_given_beats_the_one_of_the_errno)
 {
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(vbd_error_errno(&err, VBD_E_MEMLOCK, "ibv_reg_mr", ENOMEM, "buffer"),
 		VBD_E_MEMLOCK);
 	assert_int_equal(err.status, VBD_E_MEMLOCK);
 }
 
-static void test_error__a_lack_of_descriptors_is_that_whatever_the_call_was_for(void **state)
+TEST(test_error__a_lack_of_descriptors_is_that_whatever_the_call_was_for)
 {
-	(void)state;
 	assert_int_equal(
 		vbd_error_errno(NULL, VBD_E_NOT_SUPPORTED, "socket", EMFILE, "x"), VBD_E_FD_LIMIT);
 	assert_int_equal(vbd_error_errno(NULL, VBD_E_ADDR_ERROR, "rdma_resolve_addr", ENFILE, "x"),
 		VBD_E_FD_LIMIT);
 }
 
-static void test_error__each_errno_with_a_meaning_of_its_own_has_its_status(void **state)
+TEST(test_error__each_errno_with_a_meaning_of_its_own_has_its_status)
 {
 	static const struct {
 		int errnum;
@@ -112,17 +104,15 @@ static void test_error__each_errno_with_a_meaning_of_its_own_has_its_status(void
 		{EINVAL, VBD_E_VERBS_ERROR},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(pairs); i++)
 		assert_int_equal(
 			vbd_error_errno(NULL, VBD_OK, "x", pairs[i].errnum, "x"), pairs[i].status);
 }
 
-static void test_error__bad_input_names_its_pointer(void **state)
+TEST(test_error__bad_input_names_its_pointer)
 {
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(
 		vbd_error_input(&err, VBD_E_OUT_OF_RANGE, "/qp/sq_depth", "%d is above %d", 9, 8),
 		VBD_E_OUT_OF_RANGE);
@@ -131,11 +121,10 @@ static void test_error__bad_input_names_its_pointer(void **state)
 	assert_string_equal(err.text, "9 is above 8");
 }
 
-static void test_error__a_bad_parameter_is_named(void **state)
+TEST(test_error__a_bad_parameter_is_named)
 {
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(
 		vbd_error_param(&err, VBD_E_OUT_OF_RANGE, "sq_depth", "%d is above %d", 9, 8),
 		VBD_E_OUT_OF_RANGE);
@@ -146,12 +135,11 @@ static void test_error__a_bad_parameter_is_named(void **state)
 	assert_string_equal(err.text, "9 is above 8");
 }
 
-static void test_error__long_texts_are_cut_and_stay_terminated(void **state)
+TEST(test_error__long_texts_are_cut_and_stay_terminated)
 {
 	struct vbd_error err = {0};
 	char longest[600];
 
-	(void)state;
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	(void)vbd_error_input(&err, VBD_E_TOO_LONG, longest, "%s", longest);
@@ -159,32 +147,9 @@ static void test_error__long_texts_are_cut_and_stay_terminated(void **state)
 	assert_true(strlen(err.text) < sizeof(err.text));
 }
 
-static void test_error__an_unknown_errno_has_a_name_too(void **state)
+TEST(test_error__an_unknown_errno_has_a_name_too)
 {
-	(void)state;
 	assert_string_equal(vbd_errno_name(ENOMEM), "ENOMEM");
 	assert_string_equal(vbd_errno_name(4242), "E?");
 	assert_string_equal(vbd_errno_name(524), "ENOTSUPP");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_error__the_first_cause_is_kept),
-		cmocka_unit_test(test_error__a_null_error_still_gives_the_status),
-		cmocka_unit_test(test_error__a_failure_is_never_ok),
-		cmocka_unit_test(test_error__an_errno_names_call_number_and_meaning),
-		cmocka_unit_test(test_error__a_call_that_fails_without_an_errno_never_says_success),
-		cmocka_unit_test(test_error__an_errno_of_either_sign_means_the_same),
-		cmocka_unit_test(test_error__a_status_given_beats_the_one_of_the_errno),
-		cmocka_unit_test(
-			test_error__a_lack_of_descriptors_is_that_whatever_the_call_was_for),
-		cmocka_unit_test(test_error__each_errno_with_a_meaning_of_its_own_has_its_status),
-		cmocka_unit_test(test_error__bad_input_names_its_pointer),
-		cmocka_unit_test(test_error__a_bad_parameter_is_named),
-		cmocka_unit_test(test_error__long_texts_are_cut_and_stay_terminated),
-		cmocka_unit_test(test_error__an_unknown_errno_has_a_name_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

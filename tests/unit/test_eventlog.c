@@ -58,6 +58,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define EVENTLOG_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static uint64_t append(struct fixture *f, enum vbd_event_type type, enum vbd_severity severity,
 	enum vbd_object_kind kind, uint64_t id)
 {
@@ -72,9 +74,8 @@ static void append_one(struct fixture *f)
 	(void)append(f, VBD_EVENT_CONNECTION_CM_EVENT, VBD_SEVERITY_INFO, VBD_KIND_CONNECTION, 7);
 }
 
-static void test_eventlog__an_empty_log_starts_at_1(void **state)
+EVENTLOG_TEST(test_eventlog__an_empty_log_starts_at_1)
 {
-	struct fixture *f = *state;
 	const struct vbd_event_filter all = {0};
 
 	assert_int_equal(vbd_eventlog_first(f->eventlog), 1);
@@ -85,9 +86,8 @@ static void test_eventlog__an_empty_log_starts_at_1(void **state)
 	assert_null(vbd_eventlog_next(f->eventlog, 0, &all));
 }
 
-static void test_eventlog__an_event_keeps_its_values(void **state)
+EVENTLOG_TEST(test_eventlog__an_event_keeps_its_values)
 {
-	struct fixture *f = *state;
 	const struct vbd_event *event;
 	const struct vbd_event ended = {
 		.type = VBD_EVENT_CONNECTION_ENDED,
@@ -114,10 +114,8 @@ static void test_eventlog__an_event_keeps_its_values(void **state)
 	assert_string_equal(event->detail, "ended: x");
 }
 
-static void test_eventlog__an_event_is_a_log_line_of_its_severity(void **state)
+EVENTLOG_TEST(test_eventlog__an_event_is_a_log_line_of_its_severity)
 {
-	struct fixture *f = *state;
-
 	(void)append(f, VBD_EVENT_DEVICE_FAILED, VBD_SEVERITY_ERROR, VBD_KIND_DEVICE, 2);
 	assert_int_equal(f->logged_level, VBD_LOG_ERROR);
 	assert_string_equal(f->logged_object, "device/2");
@@ -127,9 +125,8 @@ static void test_eventlog__an_event_is_a_log_line_of_its_severity(void **state)
 	assert_string_equal(f->logged_object, "");
 }
 
-static void test_eventlog__a_full_ring_drops_the_oldest_and_counts_it(void **state)
+EVENTLOG_TEST(test_eventlog__a_full_ring_drops_the_oldest_and_counts_it)
 {
-	struct fixture *f = *state;
 	const struct vbd_event_filter all = {0};
 
 	for (int i = 0; i < 10; i++)
@@ -147,9 +144,8 @@ static void test_eventlog__a_full_ring_drops_the_oldest_and_counts_it(void **sta
 	assert_null(vbd_eventlog_next(f->eventlog, UINT64_MAX, &all));
 }
 
-static void test_eventlog__a_search_looks_at_a_few_and_keeps_its_place(void **state)
+EVENTLOG_TEST(test_eventlog__a_search_looks_at_a_few_and_keeps_its_place)
 {
-	struct fixture *f = *state;
 	const struct vbd_event_filter errors = {.min_severity = VBD_SEVERITY_ERROR};
 	unsigned int looks = 2;
 	uint64_t at = 0;
@@ -170,9 +166,8 @@ static void test_eventlog__a_search_looks_at_a_few_and_keeps_its_place(void **st
 	assert_int_equal(at, 4);
 }
 
-static void test_eventlog__a_filter_lets_through_what_it_names(void **state)
+EVENTLOG_TEST(test_eventlog__a_filter_lets_through_what_it_names)
 {
-	struct fixture *f = *state;
 	const struct vbd_event_filter type = {
 		.by_type = true, .types[VBD_EVENT_DAEMON_STARTED] = true};
 	const struct vbd_event_filter kind = {.kind = VBD_KIND_BUFFER};
@@ -207,9 +202,8 @@ static void test_eventlog__a_filter_lets_through_what_it_names(void **state)
 	assert_int_equal(vbd_eventlog_next(f->eventlog, 0, &code)->seq, 5);
 }
 
-static void test_eventlog__texts_from_outside_are_cut_and_cleaned(void **state)
+EVENTLOG_TEST(test_eventlog__texts_from_outside_are_cut_and_cleaned)
 {
-	struct fixture *f = *state;
 	const struct vbd_event *event;
 	char longest[400];
 
@@ -258,9 +252,8 @@ static void must_not_be_called(struct vbd_watch *watch, bool gone)
 	fail();
 }
 
-static void test_eventlog__a_detail_that_is_ready_is_kept_and_cleaned(void **state)
+EVENTLOG_TEST(test_eventlog__a_detail_that_is_ready_is_kept_and_cleaned)
 {
-	struct fixture *f = *state;
 	const struct vbd_event moved = {
 		.type = VBD_EVENT_CONNECTION_QP_STATE_CHANGED,
 		.severity = VBD_SEVERITY_DEBUG,
@@ -274,10 +267,8 @@ static void test_eventlog__a_detail_that_is_ready_is_kept_and_cleaned(void **sta
 	assert_int_equal(vbd_eventlog_get(f->eventlog, 1)->seq, 1);
 }
 
-static void test_eventlog__a_watch_is_called_after_the_event_is_there(void **state)
+EVENTLOG_TEST(test_eventlog__a_watch_is_called_after_the_event_is_there)
 {
-	struct fixture *f = *state;
-
 	f->watch.cb = count_calls;
 	vbd_watch_add(vbd_eventlog_watches(f->eventlog), &f->watch);
 	append_one(f);
@@ -288,10 +279,8 @@ static void test_eventlog__a_watch_is_called_after_the_event_is_there(void **sta
 	assert_int_equal(f->calls, 2);
 }
 
-static void test_eventlog__a_watch_may_remove_itself_and_others_while_it_is_called(void **state)
+EVENTLOG_TEST(test_eventlog__a_watch_may_remove_itself_and_others_while_it_is_called)
 {
-	struct fixture *f = *state;
-
 	f->watch.cb = remove_self_and_third;
 	f->third.cb = must_not_be_called;
 	f->second.cb = count_second;
@@ -305,10 +294,8 @@ static void test_eventlog__a_watch_may_remove_itself_and_others_while_it_is_call
 	vbd_watch_remove(&f->second);
 }
 
-static void test_eventlog__watches_are_told_when_the_log_goes(void **state)
+EVENTLOG_TEST(test_eventlog__watches_are_told_when_the_log_goes)
 {
-	struct fixture *f = *state;
-
 	f->watch.cb = count_calls;
 	vbd_watch_add(vbd_eventlog_watches(f->eventlog), &f->watch);
 	vbd_eventlog_destroy(f->eventlog);
@@ -316,21 +303,19 @@ static void test_eventlog__watches_are_told_when_the_log_goes(void **state)
 	assert_int_equal(f->gone_calls, 1);
 }
 
-static void test_eventlog__a_ring_beyond_all_memory_is_refused(void **state)
+EVENTLOG_TEST(test_eventlog__a_ring_beyond_all_memory_is_refused)
 {
-	struct fixture *f = *state;
 	struct vbd_eventlog *none = NULL;
 
 	assert_int_equal(vbd_eventlog_create(UINT64_MAX / 2, &none, &f->err), VBD_E_NO_MEMORY);
 	assert_null(none);
 }
 
-static void test_eventlog__types_and_severities_are_those_of_the_contract(void **state)
+EVENTLOG_TEST(test_eventlog__types_and_severities_are_those_of_the_contract)
 {
 	struct openapi_enum types;
 	struct openapi_enum names;
 
-	(void)state;
 	openapi_read_enum("EventType", &types);
 	assert_int_equal(types.count, VBD_EVENT_TYPE_COUNT);
 	for (unsigned int i = 0; i < VBD_EVENT_TYPE_COUNT; i++)
@@ -342,11 +327,10 @@ static void test_eventlog__types_and_severities_are_those_of_the_contract(void *
 		assert_string_equal(names.values[i], vbd_severity_name(i));
 }
 
-static void test_eventlog__names_that_are_none_are_refused(void **state)
+EVENTLOG_TEST(test_eventlog__names_that_are_none_are_refused)
 {
 	enum vbd_object_kind kind;
 
-	(void)state;
 	assert_false(vbd_object_kind_parse("", &kind));
 	assert_null(vbd_event_type_name(VBD_EVENT_TYPE_COUNT));
 	assert_null(vbd_severity_name(VBD_SEVERITY_COUNT));
@@ -354,12 +338,11 @@ static void test_eventlog__names_that_are_none_are_refused(void **state)
 	assert_null(vbd_object_kind_name(VBD_KIND_NONE));
 }
 
-static void test_eventlog__only_the_role_control_sees_the_audit(void **state)
+EVENTLOG_TEST(test_eventlog__only_the_role_control_sees_the_audit)
 {
 	const struct vbd_event audit = {.type = VBD_EVENT_AUDIT};
 	struct vbd_caller caller = {.role = VBD_ROLE_READ};
 
-	(void)state;
 	assert_false(vbd_event_is_for(&audit, &caller));
 	caller.role = VBD_ROLE_OPERATE;
 	assert_false(vbd_event_is_for(&audit, &caller));
@@ -368,12 +351,11 @@ static void test_eventlog__only_the_role_control_sees_the_audit(void **state)
 	assert_true(vbd_event_is_for(&audit, NULL));
 }
 
-static void test_eventlog__an_object_is_written_as_kind_and_id(void **state)
+EVENTLOG_TEST(test_eventlog__an_object_is_written_as_kind_and_id)
 {
 	char text[VBD_OBJECT_TEXT_BYTES];
 	enum vbd_object_kind kind = VBD_KIND_NONE;
 
-	(void)state;
 	assert_string_equal(vbd_object_text(VBD_KIND_CONNECTION, UINT64_MAX, text),
 		"connection/18446744073709551615");
 	assert_null(vbd_object_text(VBD_KIND_NONE, 0, text));
@@ -383,8 +365,6 @@ static void test_eventlog__an_object_is_written_as_kind_and_id(void **state)
 	}
 }
 
-#define EVENTLOG_TEST(name) cmocka_unit_test_setup_teardown(test_eventlog__##name, setup, teardown)
-
 static void restore(struct fixture *f, struct vbd_event_run *run, uint64_t seq)
 {
 	const struct vbd_event event = {.seq = seq, .at_ns = 1, .type = VBD_EVENT_AUDIT};
@@ -392,9 +372,8 @@ static void restore(struct fixture *f, struct vbd_event_run *run, uint64_t seq)
 	vbd_eventlog_restore(f->eventlog, run, &event);
 }
 
-static void test_eventlog__events_of_earlier_runs_come_before_those_of_this_one(void **state)
+EVENTLOG_TEST(test_eventlog__events_of_earlier_runs_come_before_those_of_this_one)
 {
-	struct fixture *f = *state;
 	const struct vbd_event_filter all = {0};
 	struct vbd_event_run *run = vbd_eventlog_add_run(f->eventlog, "0123456789abcdef");
 
@@ -420,9 +399,8 @@ static void test_eventlog__events_of_earlier_runs_come_before_those_of_this_one(
 	assert_null(vbd_eventlog_find_run(f->eventlog, "0123456789abcdee"));
 }
 
-static void test_eventlog__a_run_may_leave_out_numbers(void **state)
+EVENTLOG_TEST(test_eventlog__a_run_may_leave_out_numbers)
 {
-	struct fixture *f = *state;
 	const struct vbd_event_filter all = {0};
 
 	append_one(f);
@@ -442,9 +420,8 @@ static void test_eventlog__a_run_may_leave_out_numbers(void **state)
 	assert_int_equal(vbd_eventlog_appended(f->eventlog), 4);
 }
 
-static void test_eventlog__events_of_earlier_runs_make_room(void **state)
+EVENTLOG_TEST(test_eventlog__events_of_earlier_runs_make_room)
 {
-	struct fixture *f = *state;
 	struct vbd_event_run *run = vbd_eventlog_add_run(f->eventlog, "0123456789abcdef");
 
 	assert_non_null(run);
@@ -461,31 +438,4 @@ static void test_eventlog__events_of_earlier_runs_make_room(void **state)
 	assert_int_equal(vbd_eventlog_last(f->eventlog), 16);
 	assert_int_equal(vbd_eventlog_get(f->eventlog, 13)->seq, 13);
 	assert_null(vbd_eventlog_find_run(f->eventlog, "0123456789abcdef"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		EVENTLOG_TEST(events_of_earlier_runs_come_before_those_of_this_one),
-		EVENTLOG_TEST(a_run_may_leave_out_numbers),
-		EVENTLOG_TEST(events_of_earlier_runs_make_room),
-		EVENTLOG_TEST(an_empty_log_starts_at_1),
-		EVENTLOG_TEST(an_event_keeps_its_values),
-		EVENTLOG_TEST(an_event_is_a_log_line_of_its_severity),
-		EVENTLOG_TEST(a_full_ring_drops_the_oldest_and_counts_it),
-		EVENTLOG_TEST(a_search_looks_at_a_few_and_keeps_its_place),
-		EVENTLOG_TEST(a_filter_lets_through_what_it_names),
-		EVENTLOG_TEST(texts_from_outside_are_cut_and_cleaned),
-		EVENTLOG_TEST(a_detail_that_is_ready_is_kept_and_cleaned),
-		EVENTLOG_TEST(a_watch_is_called_after_the_event_is_there),
-		EVENTLOG_TEST(a_watch_may_remove_itself_and_others_while_it_is_called),
-		EVENTLOG_TEST(watches_are_told_when_the_log_goes),
-		EVENTLOG_TEST(a_ring_beyond_all_memory_is_refused),
-		EVENTLOG_TEST(types_and_severities_are_those_of_the_contract),
-		EVENTLOG_TEST(names_that_are_none_are_refused),
-		EVENTLOG_TEST(only_the_role_control_sees_the_audit),
-		EVENTLOG_TEST(an_object_is_written_as_kind_and_id),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

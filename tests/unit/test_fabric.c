@@ -25,9 +25,8 @@ static unsigned int device_count(const struct rig *rig)
 
 /* Scanning for devices. */
 
-static void test_fabric__a_rescan_adds_and_removes(void **state)
+RIG_TEST(test_fabric__a_rescan_adds_and_removes)
 {
-	struct rig *rig = *state;
 	struct fake_device *second = fake_device_add("fake1");
 	struct vbd_device *first, *other;
 
@@ -55,9 +54,8 @@ static void test_fabric__a_rescan_adds_and_removes(void **state)
 	assert_int_equal(device_count(rig), 2);
 }
 
-static void test_fabric__a_device_that_comes_back_is_a_new_one(void **state)
+RIG_TEST(test_fabric__a_device_that_comes_back_is_a_new_one)
 {
-	struct rig *rig = *state;
 	const struct vbd_device *old = vbd_fabric_device(rig->fabric, "fake0");
 	const struct vbd_device *fresh;
 
@@ -77,9 +75,8 @@ static void test_fabric__a_device_that_comes_back_is_a_new_one(void **state)
 	assert_string_equal(fresh->uverbs_name, "uverbs1");
 }
 
-static void test_fabric__a_device_that_is_busy_comes_back_when_it_is_free(void **state)
+RIG_TEST(test_fabric__a_device_that_is_busy_comes_back_when_it_is_free)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
 
 	fake_device_unplug(rig->device);
@@ -94,9 +91,8 @@ static void test_fabric__a_device_that_is_busy_comes_back_when_it_is_free(void *
 	assert_int_equal(vbd_fabric_device(rig->fabric, "fake0")->state, VBD_DEVICE_PRESENT);
 }
 
-static void test_fabric__a_device_that_could_not_be_opened_is_tried_again(void **state)
+RIG_TEST(test_fabric__a_device_that_could_not_be_opened_is_tried_again)
 {
-	struct rig *rig = *state;
 	struct fake_device *late = fake_device_add("fake1");
 
 	late->open_errno = EACCES;
@@ -112,10 +108,8 @@ static void test_fabric__a_device_that_could_not_be_opened_is_tried_again(void *
 	assert_int_equal(device_count(rig), 2);
 }
 
-static void test_fabric__a_list_that_can_not_be_had_removes_nothing(void **state)
+RIG_TEST(test_fabric__a_list_that_can_not_be_had_removes_nothing)
 {
-	struct rig *rig = *state;
-
 	fake_fail_next("ibv_get_device_list", EMFILE);
 	unit_rescan(rig->fabric);
 	assert_int_equal(rig->removing, 0);
@@ -132,9 +126,8 @@ static void port_goes_down(struct rig *rig, struct fake_device *fake, const char
 	vbd_device_drain_async(vbd_fabric_device(rig->fabric, name));
 }
 
-static void test_fabric__the_default_device_has_an_active_port(void **state)
+RIG_TEST(test_fabric__the_default_device_has_an_active_port)
 {
-	struct rig *rig = *state;
 	struct fake_device *second = fake_device_add("fake1");
 
 	unit_rescan(rig->fabric);
@@ -210,18 +203,14 @@ static void remove_by(struct rig *rig, const enum sign *signs, size_t count, boo
 	unit_rescan(rig->fabric);
 }
 
-static void test_fabric__each_sign_alone_removes_a_device(void **state)
+RIG_TEST(test_fabric__each_sign_alone_removes_a_device)
 {
-	struct rig *rig = *state;
-
 	for (unsigned int i = 0; i < SIGNS; i++)
 		remove_by(rig, (const enum sign[]){(enum sign)i}, 1, true);
 }
 
-static void test_fabric__the_signs_may_come_in_any_order(void **state)
+RIG_TEST(test_fabric__the_signs_may_come_in_any_order)
 {
-	struct rig *rig = *state;
-
 	for (unsigned int a = 0; a < SIGNS; a++) {
 		for (unsigned int b = 0; b < SIGNS; b++) {
 			for (unsigned int c = 0; c < SIGNS; c++) {
@@ -241,9 +230,8 @@ static void test_fabric__the_signs_may_come_in_any_order(void **state)
 	}
 }
 
-static void test_fabric__another_devices_sign_does_no_harm(void **state)
+RIG_TEST(test_fabric__another_devices_sign_does_no_harm)
 {
-	struct rig *rig = *state;
 	struct fake_device *second = fake_device_add("fake1");
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
@@ -257,9 +245,8 @@ static void test_fabric__another_devices_sign_does_no_harm(void **state)
 	assert_true(fake_device_let_go(second));
 }
 
-static void test_fabric__a_device_with_flushes_withheld_goes_all_the_same(void **state)
+RIG_TEST(test_fabric__a_device_with_flushes_withheld_goes_all_the_same)
 {
-	struct rig *rig = *state;
 	struct rig_conn *one = rig_conn_connect(rig, NULL);
 	struct rig_conn *two = rig_conn_connect(rig, NULL);
 
@@ -275,9 +262,8 @@ static void test_fabric__a_device_with_flushes_withheld_goes_all_the_same(void *
 	assert_true(fake_device_let_go(rig->device));
 }
 
-static void test_fabric__memory_holds_a_device_until_it_goes(void **state)
+RIG_TEST(test_fabric__memory_holds_a_device_until_it_goes)
 {
-	struct rig *rig = *state;
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 
 	fake_device_unplug(rig->device);
@@ -291,9 +277,8 @@ static void test_fabric__memory_holds_a_device_until_it_goes(void **state)
 	assert_true(fake_device_let_go(rig->device));
 }
 
-static void test_fabric__nothing_new_is_made_on_a_device_that_goes(void **state)
+RIG_TEST(test_fabric__nothing_new_is_made_on_a_device_that_goes)
 {
-	struct rig *rig = *state;
 	struct rig_conn *holder = rig_conn_in(rig, VBD_CONN_DRAINING);
 	struct rig_conn *rc;
 
@@ -308,9 +293,8 @@ static void test_fabric__nothing_new_is_made_on_a_device_that_goes(void **state)
 
 /* CM events. */
 
-static void test_fabric__cm_events_are_counted_by_type(void **state)
+RIG_TEST(test_fabric__cm_events_are_counted_by_type)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ADDR_CHANGE, 0);
@@ -320,9 +304,8 @@ static void test_fabric__cm_events_are_counted_by_type(void **state)
 	assert_int_equal(vbd_counter_get(&rig->fabric->cm_events[RDMA_CM_EVENT_ADDR_RESOLVED]), 1);
 }
 
-static void test_fabric__cm_events_of_no_known_type_are_counted_together(void **state)
+RIG_TEST(test_fabric__cm_events_of_no_known_type_are_counted_together)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	fake_cm_event(rc->conn->cm_id, (enum rdma_cm_event_type)16, 0);
@@ -331,9 +314,8 @@ static void test_fabric__cm_events_of_no_known_type_are_counted_together(void **
 	assert_int_equal(vbd_counter_get(&rig->fabric->cm_events[VBD_CM_EVENT_TYPES - 1]), 2);
 }
 
-static void test_fabric__a_flood_of_events_leaves_the_loop_its_turn(void **state)
+RIG_TEST(test_fabric__a_flood_of_events_leaves_the_loop_its_turn)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	const struct vbd_counter *counter = &rig->fabric->cm_events[RDMA_CM_EVENT_ADDR_CHANGE];
 
@@ -345,9 +327,8 @@ static void test_fabric__a_flood_of_events_leaves_the_loop_its_turn(void **state
 	assert_int_equal(vbd_counter_get(counter), 1000);
 }
 
-static void test_fabric__a_flood_of_notifications_leaves_the_loop_its_turn(void **state)
+RIG_TEST(test_fabric__a_flood_of_notifications_leaves_the_loop_its_turn)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *conns[6];
 	unsigned int messages = 0;
@@ -372,9 +353,8 @@ static void test_fabric__a_flood_of_notifications_leaves_the_loop_its_turn(void 
 
 /* Workers. */
 
-static void test_fabric__workers_take_turns(void **state)
+TWO_WORKERS_TEST(test_fabric__workers_take_turns)
 {
-	struct rig *rig = *state;
 	struct rig_conn *conns[6];
 	unsigned int of_first = 0;
 
@@ -392,9 +372,8 @@ static void test_fabric__workers_take_turns(void **state)
 		assert_int_equal(conns[i]->message_count, 1);
 }
 
-static void test_fabric__the_worker_with_the_fewest_connections_gets_the_next(void **state)
+TWO_WORKERS_TEST(test_fabric__the_worker_with_the_fewest_connections_gets_the_next)
 {
-	struct rig *rig = *state;
 	struct rig_conn *conns[6];
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++)
@@ -420,9 +399,8 @@ static unsigned int count_cqs(const struct rig *rig, const struct vbd_device *de
 
 /* A CQ that a client asked for makes no other one spare, nor does one of another worker or device.
  */
-static void test_fabric__each_worker_keeps_a_cq_of_each_device(void **state)
+TWO_WORKERS_TEST(test_fabric__each_worker_keeps_a_cq_of_each_device)
 {
-	struct rig *rig = *state;
 	struct vbd_fabric *fabric = rig->fabric;
 	const uint32_t cqe = fabric->default_cqe;
 	struct vbd_device *devices[2];
@@ -469,9 +447,8 @@ static void test_fabric__each_worker_keeps_a_cq_of_each_device(void **state)
 }
 
 /* A CQ that was made because the first was full is destroyed with its connections. */
-static void test_fabric__a_cq_that_is_not_needed_any_more_goes(void **state)
+RIG_TEST(test_fabric__a_cq_that_is_not_needed_any_more_goes)
 {
-	struct rig *rig = *state;
 	struct vbd_cq *cqs[3];
 	struct vbd_error err = {0};
 	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
@@ -492,10 +469,9 @@ static void test_fabric__a_cq_that_is_not_needed_any_more_goes(void **state)
 	assert_ptr_equal(VBD_CONTAINER_OF(rig->fabric->cqs.next, struct vbd_cq, link), cqs[0]);
 }
 
-static void test_fabric__a_failed_creation_leaves_nothing(void **state)
+RIG_TEST(test_fabric__a_failed_creation_leaves_nothing)
 {
 	static const struct vbd_fabric_ops no_ops;
-	struct rig *rig = *state;
 	unsigned int nth = 0;
 	bool failed;
 
@@ -531,9 +507,8 @@ static void assert_cq_refused(const struct vbd_device *device, uint32_t depth_cq
 	assert_string_equal(err.text, text);
 }
 
-static void test_fabric__a_cq_keeps_to_the_limits_of_its_device(void **state)
+RIG_TEST(test_fabric__a_cq_keeps_to_the_limits_of_its_device)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
 	struct vbd_cq_moderation how = {.count = 10, .period_us = 20};
 	struct vbd_error err = {0};
@@ -562,9 +537,8 @@ static void test_fabric__a_cq_keeps_to_the_limits_of_its_device(void **state)
 	assert_int_equal(vbd_fabric_check_cq(device, 16, &how, NULL), VBD_E_NOT_SUPPORTED);
 }
 
-static void test_fabric__a_cq_that_was_asked_for_has_room_up_to_its_end(void **state)
+RIG_TEST(test_fabric__a_cq_that_was_asked_for_has_room_up_to_its_end)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
 	struct vbd_error err = {0};
 	struct vbd_cq *cq;
@@ -600,9 +574,8 @@ static void test_fabric__a_cq_that_was_asked_for_has_room_up_to_its_end(void **s
 	rig_settle(rig);
 }
 
-static void test_fabric__cqs_are_summed_up_by_device(void **state)
+RIG_TEST(test_fabric__cqs_are_summed_up_by_device)
 {
-	struct rig *rig = *state;
 	struct fake_device *second = fake_device_add("fake1");
 	struct vbd_cq_totals totals, all;
 	struct vbd_device *one, *two;
@@ -653,9 +626,8 @@ static void test_fabric__cqs_are_summed_up_by_device(void **state)
 	(void)second;
 }
 
-static void test_fabric__an_srq_is_as_deep_as_device_and_cq_allow(void **state)
+RIG_TEST(test_fabric__an_srq_is_as_deep_as_device_and_cq_allow)
 {
-	struct rig *rig = *state;
 	struct fake_device *second = fake_device_add("fake1");
 	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
 	struct vbd_srq_params params = {.depth = 9, .recv_size_bytes = 64};
@@ -690,9 +662,8 @@ static void test_fabric__an_srq_is_as_deep_as_device_and_cq_allow(void **state)
 	(void)second;
 }
 
-static void test_fabric__protection_domains_that_differ_are_named(void **state)
+RIG_TEST(test_fabric__protection_domains_that_differ_are_named)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
 	struct vbd_error err = {0};
 	struct vbd_pd *pd;
@@ -733,9 +704,8 @@ static void assert_not_opened(struct rig *rig, const struct vbd_conn_params *par
 	assert_string_equal(error->param, param);
 }
 
-static void test_fabric__parameters_beyond_the_device_say_what_it_has(void **state)
+RIG_TEST(test_fabric__parameters_beyond_the_device_say_what_it_has)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
 	struct vbd_conn_params params = rig_params();
 
@@ -772,9 +742,8 @@ static void test_fabric__parameters_beyond_the_device_say_what_it_has(void **sta
 	VBD_CONTAINER_OF(rig->fabric->cqs.next, struct vbd_cq, link)->failed = false;
 }
 
-static void test_fabric__an_srq_of_another_pd_is_named_in_full(void **state)
+RIG_TEST(test_fabric__an_srq_of_another_pd_is_named_in_full)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
 	const struct vbd_srq_params how = {.depth = 8, .recv_size_bytes = 64};
 	struct vbd_conn_params params = rig_params();
@@ -798,9 +767,8 @@ static void test_fabric__an_srq_of_another_pd_is_named_in_full(void **state)
 	rig_settle(rig);
 }
 
-static void test_fabric__a_full_device_does_not_blame_the_inline_bytes(void **state)
+RIG_TEST(test_fabric__a_full_device_does_not_blame_the_inline_bytes)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	const struct vbd_error *error;
 
@@ -812,47 +780,4 @@ static void test_fabric__a_full_device_does_not_blame_the_inline_bytes(void **st
 	fake_objects_full(false);
 	assert_string_equal(error->call, "ibv_create_qp");
 	assert_null(error->param);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_fabric__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_rescan_adds_and_removes),
-		TEST(a_device_that_comes_back_is_a_new_one),
-		TEST(a_device_that_is_busy_comes_back_when_it_is_free),
-		TEST(a_device_that_could_not_be_opened_is_tried_again),
-		TEST(a_list_that_can_not_be_had_removes_nothing),
-		TEST(the_default_device_has_an_active_port),
-		TEST(each_sign_alone_removes_a_device),
-		TEST(the_signs_may_come_in_any_order),
-		TEST(another_devices_sign_does_no_harm),
-		TEST(a_device_with_flushes_withheld_goes_all_the_same),
-		TEST(memory_holds_a_device_until_it_goes),
-		TEST(nothing_new_is_made_on_a_device_that_goes),
-		TEST(cm_events_are_counted_by_type),
-		TEST(cm_events_of_no_known_type_are_counted_together),
-		TEST(a_flood_of_events_leaves_the_loop_its_turn),
-		TEST(a_flood_of_notifications_leaves_the_loop_its_turn),
-		cmocka_unit_test_setup_teardown(
-			test_fabric__workers_take_turns, rig_setup_two_workers, rig_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_fabric__the_worker_with_the_fewest_connections_gets_the_next,
-			rig_setup_two_workers, rig_teardown),
-		cmocka_unit_test_setup_teardown(test_fabric__each_worker_keeps_a_cq_of_each_device,
-			rig_setup_two_workers, rig_teardown),
-		TEST(a_cq_that_is_not_needed_any_more_goes),
-		TEST(a_failed_creation_leaves_nothing),
-		TEST(a_cq_keeps_to_the_limits_of_its_device),
-		TEST(a_cq_that_was_asked_for_has_room_up_to_its_end),
-		TEST(cqs_are_summed_up_by_device),
-		TEST(an_srq_is_as_deep_as_device_and_cq_allow),
-		TEST(protection_domains_that_differ_are_named),
-		TEST(parameters_beyond_the_device_say_what_it_has),
-		TEST(an_srq_of_another_pd_is_named_in_full),
-		TEST(a_full_device_does_not_blame_the_inline_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,9 +81,8 @@ static void assert_only(const struct vbd_facts *facts, enum vbd_finding_code cod
 	assert_non_null(find(&findings, code));
 }
 
-static void test_facts__each_code_says_something_in_the_same_form(void **state)
+TEST(test_facts__each_code_says_something_in_the_same_form)
 {
-	(void)state;
 	for (unsigned int i = 0; i < VBD_FINDING_COUNT; i++) {
 		enum vbd_finding_code code = (enum vbd_finding_code)i;
 		const char *when = vbd_finding_rows[code].when;
@@ -100,11 +99,10 @@ static void test_facts__each_code_says_something_in_the_same_form(void **state)
 	}
 }
 
-static void test_facts__the_contract_has_the_same_codes(void **state)
+TEST(test_facts__the_contract_has_the_same_codes)
 {
 	struct openapi_enum contract;
 
-	(void)state;
 	openapi_read_enum("FindingCode", &contract);
 	assert_int_equal(contract.count, VBD_FINDING_COUNT);
 	for (unsigned int i = 0; i < VBD_FINDING_COUNT; i++)
@@ -112,12 +110,11 @@ static void test_facts__the_contract_has_the_same_codes(void **state)
 			contract.values[i], vbd_finding_rows[(enum vbd_finding_code)i].name);
 }
 
-static void test_facts__a_healthy_connection_has_only_times(void **state)
+TEST(test_facts__a_healthy_connection_has_only_times)
 {
 	struct vbd_facts facts = good();
 	struct vbd_findings findings;
 
-	(void)state;
 	vbd_facts_judge(&facts, &findings);
 	assert_int_equal(findings.count, 2);
 	assert_int_equal(findings.items[0].code, VBD_FINDING_DEAD_PEER);
@@ -126,22 +123,20 @@ static void test_facts__a_healthy_connection_has_only_times(void **state)
 	assert_non_null(strstr(findings.items[1].detail, "0.64 ms"));
 }
 
-static void test_facts__of_nothing_nothing_follows(void **state)
+TEST(test_facts__of_nothing_nothing_follows)
 {
 	const struct vbd_facts facts = {0};
 	struct vbd_findings findings;
 
-	(void)state;
 	vbd_facts_judge(&facts, &findings);
 	assert_int_equal(findings.count, 0);
 }
 
-static void test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try(void **state)
+TEST(test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try)
 {
 	struct vbd_facts facts = good();
 	uint64_t ms = 0;
 
-	(void)state;
 	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 336);
 	facts.retry_count = 0;
@@ -157,13 +152,12 @@ static void test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try(void **st
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_SLOW);
 }
 
-static void test_facts__a_transfer_that_its_own_window_holds_back_is_told(void **state)
+TEST(test_facts__a_transfer_that_its_own_window_holds_back_is_told)
 {
 	struct vbd_facts facts = good();
 	struct vbd_findings findings;
 	const struct vbd_finding *finding;
 
-	(void)state;
 	facts.incident.outcome = VBD_OUTCOME_STUCK;
 	facts.incident.transfer = 7;
 	facts.incident.window = 4;
@@ -178,13 +172,12 @@ static void test_facts__a_transfer_that_its_own_window_holds_back_is_told(void *
 	assert_null(find(&findings, VBD_FINDING_WINDOW_FULL));
 }
 
-static void test_facts__polling_without_a_pause_is_told_with_its_cost(void **state)
+TEST(test_facts__polling_without_a_pause_is_told_with_its_cost)
 {
 	struct vbd_facts facts = good();
 	struct vbd_findings findings;
 	const struct vbd_finding *finding;
 
-	(void)state;
 	facts.polled_busy = true;
 	facts.busy_on_worker = 3;
 	facts.spun_ms = 12000;
@@ -199,13 +192,12 @@ static void test_facts__polling_without_a_pause_is_told_with_its_cost(void **sta
 }
 
 /* Only rdma_rxe repeats for ever at 7; rnr_retry has a value for ever on every device. */
-static void test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce(void **state)
+TEST(test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce)
 {
 	struct vbd_facts facts = good();
 	struct vbd_findings findings;
 	uint64_t ms = 0;
 
-	(void)state;
 	facts.retry_count = 7;
 	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 537);
@@ -222,12 +214,11 @@ static void test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce(vo
 	assert_int_equal(ms, 470);
 }
 
-static void test_facts__what_never_ends_has_no_time(void **state)
+TEST(test_facts__what_never_ends_has_no_time)
 {
 	struct vbd_facts facts = good();
 	uint64_t ms = 1234;
 
-	(void)state;
 	facts.soft_roce = true;
 	facts.retry_count = 7;
 	assert_false(vbd_facts_dead_peer_detect_ms(&facts, &ms));
@@ -249,11 +240,10 @@ static void test_facts__what_never_ends_has_no_time(void **state)
 	assert_int_equal(ms, 1234);
 }
 
-static void test_facts__timers_that_hurt_are_told(void **state)
+TEST(test_facts__timers_that_hurt_are_told)
 {
 	struct vbd_facts facts = good();
 
-	(void)state;
 	facts.min_rnr_timer = 0;
 	assert_only(&facts, VBD_FINDING_RNR_TIMER_LONG);
 	facts = good();
@@ -267,11 +257,10 @@ static void test_facts__timers_that_hurt_are_told(void **state)
 	assert_only(&facts, VBD_FINDING_IDLE_BLIND);
 }
 
-static void test_facts__device_and_port_are_looked_at(void **state)
+TEST(test_facts__device_and_port_are_looked_at)
 {
 	struct vbd_facts facts = good();
 
-	(void)state;
 	facts.device_removed = true;
 	assert_only(&facts, VBD_FINDING_DEVICE_REMOVED);
 	facts = good();
@@ -292,11 +281,10 @@ static void test_facts__device_and_port_are_looked_at(void **state)
 }
 
 /* Each side knows of the other only what the messages of the CM tell. */
-static void test_facts__sides_that_differ_are_told_before_the_first_byte(void **state)
+TEST(test_facts__sides_that_differ_are_told_before_the_first_byte)
 {
 	struct vbd_facts facts = good();
 
-	(void)state;
 	facts.port.active_mtu_bytes = facts.port.max_mtu_bytes = 1024;
 	assert_only(&facts, VBD_FINDING_MTU_ABOVE_PORT);
 	facts = good();
@@ -317,11 +305,10 @@ static void test_facts__sides_that_differ_are_told_before_the_first_byte(void **
 	assert_only(&facts, VBD_FINDING_RNR_NONE);
 }
 
-static void test_facts__gids_of_both_ends_are_compared(void **state)
+TEST(test_facts__gids_of_both_ends_are_compared)
 {
 	struct vbd_facts facts = good();
 
-	(void)state;
 	facts.sgid_gone = true;
 	assert_only(&facts, VBD_FINDING_GID_GONE);
 	facts = good();
@@ -344,12 +331,11 @@ static void test_facts__gids_of_both_ends_are_compared(void **state)
 	assert_only(&facts, VBD_FINDING_DEAD_PEER);
 }
 
-static void test_facts__the_way_is_looked_at(void **state)
+TEST(test_facts__the_way_is_looked_at)
 {
 	struct vbd_facts facts = good();
 	struct vbd_findings findings;
 
-	(void)state;
 	facts.netroute.route_errnum = ENETUNREACH;
 	assert_only(&facts, VBD_FINDING_NO_ROUTE);
 	facts = good();
@@ -374,11 +360,10 @@ static void test_facts__the_way_is_looked_at(void **state)
 	assert_non_null(find(&findings, VBD_FINDING_GATEWAY_WITHOUT_IP));
 }
 
-static void test_facts__limits_that_are_near_are_told(void **state)
+TEST(test_facts__limits_that_are_near_are_told)
 {
 	struct vbd_facts facts = good();
 
-	(void)state;
 	facts.lock_limit_bytes = 12;
 	assert_only(&facts, VBD_FINDING_DEAD_PEER);
 	facts.lock_limit_bytes = 11;
@@ -406,12 +391,11 @@ static void test_facts__limits_that_are_near_are_told(void **state)
 	assert_only(&facts, VBD_FINDING_PACKETS_LOST);
 }
 
-static void test_facts__flushes_are_counted_and_blamed_on_nobody(void **state)
+TEST(test_facts__flushes_are_counted_and_blamed_on_nobody)
 {
 	struct vbd_facts facts = good();
 	struct vbd_findings findings;
 
-	(void)state;
 	facts.open = false;
 	facts.established = false;
 	facts.flushed_sends = 63;
@@ -424,12 +408,11 @@ static void test_facts__flushes_are_counted_and_blamed_on_nobody(void **state)
 	assert_non_null(strstr(findings.items[0].detail, "63"));
 }
 
-static void test_facts__the_worst_stands_first(void **state)
+TEST(test_facts__the_worst_stands_first)
 {
 	struct vbd_facts facts = good();
 	struct vbd_findings findings;
 
-	(void)state;
 	facts.rnr_retry = 7;
 	facts.min_rnr_timer = 0;
 	facts.port.state = IBV_PORT_DOWN;
@@ -439,29 +422,4 @@ static void test_facts__the_worst_stands_first(void **state)
 	assert_int_equal(findings.items[0].code, VBD_FINDING_PORT_NOT_ACTIVE);
 	for (size_t i = 1; i < findings.count; i++)
 		assert_true(findings.items[i - 1].code < findings.items[i].code);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_facts__each_code_says_something_in_the_same_form),
-		cmocka_unit_test(test_facts__the_contract_has_the_same_codes),
-		cmocka_unit_test(test_facts__a_healthy_connection_has_only_times),
-		cmocka_unit_test(test_facts__of_nothing_nothing_follows),
-		cmocka_unit_test(test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try),
-		cmocka_unit_test(test_facts__a_transfer_that_its_own_window_holds_back_is_told),
-		cmocka_unit_test(test_facts__polling_without_a_pause_is_told_with_its_cost),
-		cmocka_unit_test(test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce),
-		cmocka_unit_test(test_facts__what_never_ends_has_no_time),
-		cmocka_unit_test(test_facts__timers_that_hurt_are_told),
-		cmocka_unit_test(test_facts__device_and_port_are_looked_at),
-		cmocka_unit_test(test_facts__sides_that_differ_are_told_before_the_first_byte),
-		cmocka_unit_test(test_facts__gids_of_both_ends_are_compared),
-		cmocka_unit_test(test_facts__the_way_is_looked_at),
-		cmocka_unit_test(test_facts__limits_that_are_near_are_told),
-		cmocka_unit_test(test_facts__flushes_are_counted_and_blamed_on_nobody),
-		cmocka_unit_test(test_facts__the_worst_stands_first),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

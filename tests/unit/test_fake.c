@@ -69,6 +69,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define FAKE_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static enum vbd_status move(struct fixture *f, enum ibv_qp_state to, int mask)
 {
 	struct ibv_qp_attr attr = {.qp_state = to, .ah_attr.is_global = 1};
@@ -114,27 +116,21 @@ static void assert_noticed(const char *what)
 	assert_non_null(strstr(fake_misuse(), what));
 }
 
-static void test_fake__a_qp_may_not_skip_a_state(void **state)
+FAKE_TEST(test_fake__a_qp_may_not_skip_a_state)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(move(f, IBV_QPS_RTR, RTR_MASK), VBD_E_VERBS_ERROR);
 	assert_noticed("not allowed");
 }
 
-static void test_fake__a_move_needs_its_attributes(void **state)
+FAKE_TEST(test_fake__a_move_needs_its_attributes)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(
 		move(f, IBV_QPS_INIT, INIT_MASK & ~IBV_QP_ACCESS_FLAGS), VBD_E_VERBS_ERROR);
 	assert_noticed("missing");
 }
 
-static void test_fake__a_qp_that_is_not_ready_can_not_send(void **state)
+FAKE_TEST(test_fake__a_qp_that_is_not_ready_can_not_send)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(move(f, IBV_QPS_INIT, INIT_MASK), VBD_OK);
 	assert_int_equal(post_recv(f, 1), VBD_OK);
 	assert_null(fake_misuse());
@@ -142,10 +138,8 @@ static void test_fake__a_qp_that_is_not_ready_can_not_send(void **state)
 	assert_noticed("state 1");
 }
 
-static void test_fake__queues_have_their_depth(void **state)
+FAKE_TEST(test_fake__queues_have_their_depth)
 {
-	struct fixture *f = *state;
-
 	go_rts(f);
 	assert_int_equal(post_send(f, 1), VBD_OK);
 	assert_int_equal(post_send(f, 2), VBD_OK);
@@ -154,10 +148,8 @@ static void test_fake__queues_have_their_depth(void **state)
 	assert_noticed("more than 2 sends");
 }
 
-static void test_fake__a_cq_overruns(void **state)
+FAKE_TEST(test_fake__a_cq_overruns)
 {
-	struct fixture *f = *state;
-
 	go_rts(f);
 	for (uint64_t i = 0; i < 2; i++) {
 		assert_int_equal(post_send(f, i), VBD_OK);
@@ -167,9 +159,8 @@ static void test_fake__a_cq_overruns(void **state)
 	assert_noticed("overruns");
 }
 
-static void test_fake__memory_needs_its_key(void **state)
+FAKE_TEST(test_fake__memory_needs_its_key)
 {
-	struct fixture *f = *state;
 	uint8_t bytes[16];
 	struct ibv_mr *mr = NULL;
 	struct ibv_sge sge = {.addr = (uintptr_t)bytes, .length = 17};
@@ -187,10 +178,8 @@ static void test_fake__memory_needs_its_key(void **state)
 	assert_int_equal(vbd_pv_post_recv(f->qp, &wr, &bad, NULL), VBD_OK);
 }
 
-static void test_fake__what_is_in_use_is_not_destroyed(void **state)
+FAKE_TEST(test_fake__what_is_in_use_is_not_destroyed)
 {
-	struct fixture *f = *state;
-
 	vbd_pv_destroy_cq(&f->account, f->cq);
 	assert_noticed("CQ is destroyed");
 	assert_int_equal(fake_live().cqs, 1);
@@ -214,9 +203,8 @@ static bool is_readable(int fd)
 	return poll(&poll_fd, 1, 0) == 1;
 }
 
-static void test_fake__an_armed_cq_tells_once(void **state)
+FAKE_TEST(test_fake__an_armed_cq_tells_once)
 {
-	struct fixture *f = *state;
 	struct ibv_wc wcs[4];
 
 	go_rts(f);
@@ -237,9 +225,8 @@ static void test_fake__an_armed_cq_tells_once(void **state)
 	assert_int_equal(wcs[1].status, IBV_WC_SUCCESS);
 }
 
-static void test_fake__the_nth_call_fails_once(void **state)
+FAKE_TEST(test_fake__the_nth_call_fails_once)
 {
-	struct fixture *f = *state;
 	struct ibv_port_attr attr;
 
 	fake_fail_nth(2, EIO);
@@ -254,12 +241,11 @@ static void test_fake__the_nth_call_fails_once(void **state)
 	assert_int_equal(fake_first("rdma_connect"), -1);
 }
 
-static void test_fake__the_nth_allocation_fails_once(void **state)
+FAKE_TEST(test_fake__the_nth_allocation_fails_once)
 {
 	/* Volatile: a compiler may remove an unused allocation. */
 	void *volatile one, *volatile two, *volatile three;
 
-	(void)state;
 	fake_memory_fail_nth(2);
 	one = malloc(1);
 	two = calloc(1, 1);
@@ -270,24 +256,4 @@ static void test_fake__the_nth_allocation_fails_once(void **state)
 	assert_non_null(three);
 	free(one);
 	free(three);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_fake__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_qp_may_not_skip_a_state),
-		TEST(a_move_needs_its_attributes),
-		TEST(a_qp_that_is_not_ready_can_not_send),
-		TEST(queues_have_their_depth),
-		TEST(a_cq_overruns),
-		TEST(memory_needs_its_key),
-		TEST(what_is_in_use_is_not_destroyed),
-		TEST(an_armed_cq_tells_once),
-		TEST(the_nth_call_fails_once),
-		TEST(the_nth_allocation_fails_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

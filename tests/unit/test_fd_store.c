@@ -88,6 +88,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define FD_STORE_TEST(name) TEST_WITH(name, struct systemd *systemd, setup, teardown)
+
 static void expect_both(const struct systemd *systemd)
 {
 	struct vbd_error err = {0};
@@ -106,9 +108,8 @@ static void expect_both(const struct systemd *systemd)
 	assert_int_equal(take(systemd, "FDSTOREREMOVE=1\nFDNAME=memory-7"), -1);
 }
 
-static void test_fd_store__a_descriptor_goes_with_its_name(void **state)
+FD_STORE_TEST(test_fd_store__a_descriptor_goes_with_its_name)
 {
-	struct systemd *systemd = *state;
 	char path[SCRATCH_PATH_BYTES + 16];
 
 	(void)snprintf(path, sizeof(path), "%s/notify", systemd->folder);
@@ -116,9 +117,8 @@ static void test_fd_store__a_descriptor_goes_with_its_name(void **state)
 	expect_both(systemd);
 }
 
-static void test_fd_store__the_socket_may_be_abstract(void **state)
+FD_STORE_TEST(test_fd_store__the_socket_may_be_abstract)
 {
-	struct systemd *systemd = *state;
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "@verbsd-test-%d", (int)getpid());
@@ -126,13 +126,12 @@ static void test_fd_store__the_socket_may_be_abstract(void **state)
 	expect_both(systemd);
 }
 
-static void test_fd_store__without_a_socket_nothing_is_held(void **state)
+FD_STORE_TEST(test_fd_store__without_a_socket_nothing_is_held)
 {
 	static const char *const paths[] = {"", "/", "notify", "@"};
 	struct vbd_error err = {0};
 	char path[200];
 
-	(void)state;
 	(void)unsetenv("NOTIFY_SOCKET");
 	assert_int_equal(vbd_fd_store_add("a", 0, &err), VBD_E_NOT_FOUND);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(paths); i++) {
@@ -153,17 +152,4 @@ static void test_fd_store__without_a_socket_nothing_is_held(void **state)
 	assert_int_not_equal(vbd_fd_store_remove("a", &err), VBD_OK);
 	assert_int_equal(err.source, VBD_SOURCE_ERRNO);
 	assert_int_equal(err.raw, ENOENT);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_fd_store__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_descriptor_goes_with_its_name),
-		TEST(the_socket_may_be_abstract),
-		TEST(without_a_socket_nothing_is_held),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void allow(struct vbd_gate *gate, const char *net)
 	assert_true(vbd_gate_net_parse(net, &gate->rules.allow[gate->rules.allow_count++]));
 }
 
-static void test_gate__texts_of_networks(void **state)
+TEST(test_gate__texts_of_networks)
 {
 	static const char *const good[] = {"0.0.0.0/0", "10.0.0.0/8", "192.0.2.128/25", "192.0.2.1",
 		"::/0", "fd00::/8", "fe80::5054:ff:fe12:3456", "2001:db8::/33", "8000::/1"};
@@ -61,7 +61,6 @@ static void test_gate__texts_of_networks(void **state)
 	char text[VBD_GATE_NET_TEXT_BYTES];
 	struct vbd_gate_net net;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++) {
 		assert_true(vbd_gate_net_parse(good[i], &net));
 		assert_string_equal(vbd_gate_net_format(&net, text), good[i]);
@@ -72,21 +71,19 @@ static void test_gate__texts_of_networks(void **state)
 	}
 }
 
-static void test_gate__without_rules_everybody_comes_in(void **state)
+TEST(test_gate__without_rules_everybody_comes_in)
 {
 	struct vbd_gate gate = {0};
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(ask(&gate, "192.0.2.1", 1), VBD_CONNECT_REFUSAL_NONE);
 	assert_int_equal(ask(&gate, "fd00::1", 1), VBD_CONNECT_REFUSAL_NONE);
 }
 
-static void test_gate__only_networks_of_allow_come_in(void **state)
+TEST(test_gate__only_networks_of_allow_come_in)
 {
 	struct vbd_gate gate = {0};
 
-	(void)state;
 	allow(&gate, "10.1.0.0/16");
 	allow(&gate, "192.0.2.128/25");
 	allow(&gate, "fd00:1::/33");
@@ -101,7 +98,7 @@ static void test_gate__only_networks_of_allow_come_in(void **state)
 	assert_int_equal(ask(&gate, "::ffff:10.2.0.1", 1), VBD_CONNECT_REFUSAL_NOT_ALLOWED);
 }
 
-static void test_gate__a_gid_of_allow_comes_in(void **state)
+TEST(test_gate__a_gid_of_allow_comes_in)
 {
 	static const uint8_t gid[16] = {
 		0xfe, 0x80, [8] = 0x50, 0x54, 0, 0xff, 0xfe, 0x12, 0x34, 0x56};
@@ -109,7 +106,6 @@ static void test_gate__a_gid_of_allow_comes_in(void **state)
 	const struct sockaddr *addr = (const struct sockaddr *)&peer;
 	struct vbd_gate gate = {0};
 
-	(void)state;
 	allow(&gate, "fe80::5054:ff:fe12:3456");
 	assert_int_equal(vbd_gate_check(&gate, addr, gid, 1), VBD_CONNECT_REFUSAL_NONE);
 	assert_int_equal(vbd_gate_check(&gate, addr, NULL, 1), VBD_CONNECT_REFUSAL_NOT_ALLOWED);
@@ -118,11 +114,10 @@ static void test_gate__a_gid_of_allow_comes_in(void **state)
 	assert_int_equal(vbd_gate_check(&gate, addr, gid, 1), VBD_CONNECT_REFUSAL_NOT_ALLOWED);
 }
 
-static void test_gate__connections_are_counted_by_peer_and_in_all(void **state)
+TEST(test_gate__connections_are_counted_by_peer_and_in_all)
 {
 	struct vbd_gate gate = {.rules = {.max_connections = 3, .max_per_peer = 2}};
 
-	(void)state;
 	enter(&gate, "192.0.2.1");
 	assert_int_equal(ask(&gate, "192.0.2.1", 1), VBD_CONNECT_REFUSAL_NONE);
 	enter(&gate, "192.0.2.1");
@@ -143,13 +138,12 @@ static void test_gate__connections_are_counted_by_peer_and_in_all(void **state)
 	assert_null(gate.peers);
 }
 
-static void test_gate__a_burst_comes_in_and_then_the_rate(void **state)
+TEST(test_gate__a_burst_comes_in_and_then_the_rate)
 {
 	struct vbd_gate gate = {.rules = {.connects_per_s = 10, .connects_burst = 3}};
 	const uint64_t each_ns = VBD_NS_PER_S / 10;
 	uint64_t now_ns = 5 * VBD_NS_PER_S;
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(ask(&gate, "192.0.2.1", now_ns), VBD_CONNECT_REFUSAL_NONE);
 	assert_int_equal(ask(&gate, "192.0.2.1", now_ns), VBD_CONNECT_REFUSAL_RATE);
@@ -163,31 +157,13 @@ static void test_gate__a_burst_comes_in_and_then_the_rate(void **state)
 	assert_int_equal(ask(&gate, "192.0.2.1", now_ns), VBD_CONNECT_REFUSAL_RATE);
 }
 
-static void test_gate__strangers_do_not_use_the_rate_up(void **state)
+TEST(test_gate__strangers_do_not_use_the_rate_up)
 {
 	struct vbd_gate gate = {.rules = {.connects_per_s = 1}};
 
-	(void)state;
 	allow(&gate, "10.0.0.0/8");
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(ask(&gate, "192.0.2.1", 1), VBD_CONNECT_REFUSAL_NOT_ALLOWED);
 	assert_int_equal(ask(&gate, "10.0.0.1", 1), VBD_CONNECT_REFUSAL_NONE);
 	assert_int_equal(ask(&gate, "10.0.0.1", 1), VBD_CONNECT_REFUSAL_RATE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test(test_gate__##name)
-		TEST(texts_of_networks),
-		TEST(without_rules_everybody_comes_in),
-		TEST(only_networks_of_allow_come_in),
-		TEST(a_gid_of_allow_comes_in),
-		TEST(connections_are_counted_by_peer_and_in_all),
-		TEST(a_burst_comes_in_and_then_the_rate),
-		TEST(strangers_do_not_use_the_rate_up),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

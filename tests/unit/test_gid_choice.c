@@ -62,7 +62,7 @@ static void fill_table(struct rig *rig)
 	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V1, "::ffff:10.0.0.3");
 }
 
-static void test_gid_choice__the_gid_of_an_address_is_preferred(void **state)
+RIG_TEST(test_gid_choice__the_gid_of_an_address_is_preferred)
 {
 	static const struct {
 		const char *addr;
@@ -81,7 +81,6 @@ static void test_gid_choice__the_gid_of_an_address_is_preferred(void **state)
 		{"::", 2},
 		{"", 2},
 	};
-	struct rig *rig = *state;
 
 	fill_table(rig);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
@@ -95,11 +94,8 @@ static void test_gid_choice__the_gid_of_an_address_is_preferred(void **state)
 }
 
 /* RFC 3927 2.6. */
-static void test_gid_choice__an_ipv4_link_local_address_comes_after_those_that_others_reach(
-	void **state)
+RIG_TEST(test_gid_choice__an_ipv4_link_local_address_comes_after_those_that_others_reach)
 {
-	struct rig *rig = *state;
-
 	rig->device->gid_count = 0;
 	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "fe80::1");
 	add_gid(rig, 1, IBV_GID_TYPE_ROCE_V2, "::ffff:169.254.7.1");
@@ -111,21 +107,18 @@ static void test_gid_choice__an_ipv4_link_local_address_comes_after_those_that_o
 	assert_int_equal(chosen_for(rig, "169.254.7.1"), 1);
 }
 
-static void test_gid_choice__an_index_is_that_of_the_port(void **state)
+RIG_TEST(test_gid_choice__an_index_is_that_of_the_port)
 {
-	struct rig *rig = *state;
-
 	fill_table(rig);
 	for (int i = 0; i < 7; i++)
 		assert_int_equal(
 			chosen(rig, &(struct vbd_gid_criteria){.port_num = 1, .gid_index = i}), i);
 }
 
-static void test_gid_choice__infiniband_has_its_first_one_or_none(void **state)
+RIG_TEST(test_gid_choice__infiniband_has_its_first_one_or_none)
 {
 	const struct vbd_gid_criteria criteria = {
 		.port_num = 2, .infiniband = true, .gid_index = -1};
-	struct rig *rig = *state;
 
 	fill_table(rig);
 	assert_int_equal(chosen(rig, &criteria), -1);
@@ -135,7 +128,7 @@ static void test_gid_choice__infiniband_has_its_first_one_or_none(void **state)
 	assert_int_equal(chosen(rig, &criteria), 6);
 }
 
-static void test_gid_choice__what_is_missing_is_said(void **state)
+RIG_TEST(test_gid_choice__what_is_missing_is_said)
 {
 	static const struct {
 		struct vbd_gid_criteria criteria;
@@ -149,7 +142,6 @@ static void test_gid_choice__what_is_missing_is_said(void **state)
 			"port 2 of device fake0 has no GID at index 1"},
 		{{.port_num = 2, .gid_index = -1}, "port_num", "port 2 of device fake0 has no GID"},
 	};
-	struct rig *rig = *state;
 	struct vbd_gid gid;
 	bool found;
 
@@ -166,13 +158,12 @@ static void test_gid_choice__what_is_missing_is_said(void **state)
 }
 
 /* Cut to 8 bits, 258 would be 2. */
-static void test_gid_choice__an_index_that_no_path_can_name_is_not_chosen(void **state)
+RIG_TEST(test_gid_choice__an_index_that_no_path_can_name_is_not_chosen)
 {
 	const struct sockaddr_in far = {
 		.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x0a000077)};
 	struct sockaddr_storage addr = {0};
 	const struct vbd_gid_criteria criteria = {.port_num = 1, .gid_index = -1, .addr = &addr};
-	struct rig *rig = *state;
 	struct vbd_error err = {0};
 	struct vbd_gid gid;
 	bool found;
@@ -193,20 +184,4 @@ static void test_gid_choice__an_index_that_no_path_can_name_is_not_chosen(void *
 	rig->device->gids[7] = rig->device->gids[258];
 	rig->device->gids[7].gid_index = 7;
 	assert_int_equal(chosen_for(rig, "10.0.0.119"), 7);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_gid_choice__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(the_gid_of_an_address_is_preferred),
-		TEST(an_ipv4_link_local_address_comes_after_those_that_others_reach),
-		TEST(an_index_is_that_of_the_port),
-		TEST(infiniband_has_its_first_one_or_none),
-		TEST(an_index_that_no_path_can_name_is_not_chosen),
-		TEST(what_is_missing_is_said),
-	};
-
-	return cmocka_run_group_tests_name("gid choice", tests, NULL, NULL);
 }

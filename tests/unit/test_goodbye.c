@@ -26,20 +26,17 @@ static struct rdma_cm_id *closed(struct rig *rig)
 	return cm_id;
 }
 
-static void test_goodbye__an_answered_disconnect_leaves_nothing(void **state)
+RIG_TEST(test_goodbye__an_answered_disconnect_leaves_nothing)
 {
-	struct rig *rig = *state;
-
 	(void)closed(rig);
 	assert_int_equal(rig->fabric->goodbye_count, 0);
 	rig_assert_idle(rig);
 }
 
 /* Whether the peer's answer came late or the kernel has given up. */
-static void test_goodbye__an_id_outlives_its_connection_until_the_kernel_has_an_answer(void **state)
+RIG_TEST(test_goodbye__an_id_outlives_its_connection_until_the_kernel_has_an_answer)
 {
 	static const int statuses[] = {0, -ETIMEDOUT};
-	struct rig *rig = *state;
 
 	fake_unanswered(true);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(statuses); i++) {
@@ -60,9 +57,8 @@ static void test_goodbye__an_id_outlives_its_connection_until_the_kernel_has_an_
 	}
 }
 
-static void test_goodbye__a_device_that_goes_waits_for_no_answer(void **state)
+RIG_TEST(test_goodbye__a_device_that_goes_waits_for_no_answer)
 {
-	struct rig *rig = *state;
 	struct rdma_cm_id *cm_id;
 
 	fake_unanswered(true);
@@ -73,9 +69,8 @@ static void test_goodbye__a_device_that_goes_waits_for_no_answer(void **state)
 	assert_int_equal(fake_live().ids, 0);
 }
 
-static void test_goodbye__who_was_disconnected_waits_for_nobody(void **state)
+RIG_TEST(test_goodbye__who_was_disconnected_waits_for_nobody)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_ESTABLISHED);
 
 	fake_unanswered(true);
@@ -88,11 +83,10 @@ static void test_goodbye__who_was_disconnected_waits_for_nobody(void **state)
 
 /* The kernel's CM has no connection any more that a disconnect could end, so nothing would answer:
  * cm_rej_handler() and cm_timewait_handler() in core/cm.c, 6.1. */
-static void test_goodbye__a_connection_that_the_cm_has_ended_waits_for_nobody(void **state)
+RIG_TEST(test_goodbye__a_connection_that_the_cm_has_ended_waits_for_nobody)
 {
 	static const enum rdma_cm_event_type ends[] = {
 		RDMA_CM_EVENT_REJECTED, RDMA_CM_EVENT_TIMEWAIT_EXIT};
-	struct rig *rig = *state;
 
 	fake_unanswered(true);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(ends); i++) {
@@ -107,9 +101,8 @@ static void test_goodbye__a_connection_that_the_cm_has_ended_waits_for_nobody(vo
 	}
 }
 
-static void test_goodbye__an_id_whose_answer_never_comes_is_destroyed_in_the_end(void **state)
+RIG_TEST(test_goodbye__an_id_whose_answer_never_comes_is_destroyed_in_the_end)
 {
-	struct rig *rig = *state;
 	uint64_t now_ns;
 
 	fake_unanswered(true);
@@ -130,10 +123,8 @@ static void test_goodbye__an_id_whose_answer_never_comes_is_destroyed_in_the_end
 }
 
 /* rig_teardown() asserts that nothing is left. */
-static void test_goodbye__those_at_the_end_are_destroyed(void **state)
+RIG_TEST(test_goodbye__those_at_the_end_are_destroyed)
 {
-	struct rig *rig = *state;
-
 	fake_unanswered(true);
 	(void)closed(rig);
 	(void)closed(rig);
@@ -141,9 +132,8 @@ static void test_goodbye__those_at_the_end_are_destroyed(void **state)
 }
 
 /* The call thread has destroyed the id, and nobody takes the call back. */
-static void test_goodbye__an_answer_just_before_the_end_destroys_the_id_once(void **state)
+RIG_TEST(test_goodbye__an_answer_just_before_the_end_destroys_the_id_once)
 {
-	struct rig *rig = *state;
 	struct rdma_cm_id *cm_id;
 
 	fake_unanswered(true);
@@ -171,9 +161,8 @@ static void port_is(struct rig *rig, enum ibv_port_state port_state)
 	rig_settle(rig);
 }
 
-static void test_goodbye__soft_roce_says_it_when_its_interface_is_up_again(void **state)
+RIG_TEST(test_goodbye__soft_roce_says_it_when_its_interface_is_up_again)
 {
-	struct rig *rig = *state;
 	struct rdma_cm_id *cm_id;
 
 	become_soft_roce(rig);
@@ -191,9 +180,8 @@ static void test_goodbye__soft_roce_says_it_when_its_interface_is_up_again(void 
 	(void)cm_id;
 }
 
-static void test_goodbye__one_that_was_held_is_waited_for_like_any_other(void **state)
+RIG_TEST(test_goodbye__one_that_was_held_is_waited_for_like_any_other)
 {
-	struct rig *rig = *state;
 	uint64_t now_ns;
 
 	become_soft_roce(rig);
@@ -214,9 +202,8 @@ static void test_goodbye__one_that_was_held_is_waited_for_like_any_other(void **
 }
 
 /* The event that the port is up again would not come, since it was never down. */
-static void test_goodbye__soft_roce_that_can_not_be_asked_for_its_port_is_not_down(void **state)
+RIG_TEST(test_goodbye__soft_roce_that_can_not_be_asked_for_its_port_is_not_down)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
 
 	become_soft_roce(rig);
@@ -230,9 +217,8 @@ static void test_goodbye__soft_roce_that_can_not_be_asked_for_its_port_is_not_do
 }
 
 /* The destruction of its id would send a reject. */
-static void test_goodbye__soft_roce_gives_up_a_connect_when_its_interface_is_up_again(void **state)
+RIG_TEST(test_goodbye__soft_roce_gives_up_a_connect_when_its_interface_is_up_again)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
 
 	become_soft_roce(rig);
@@ -247,10 +233,8 @@ static void test_goodbye__soft_roce_gives_up_a_connect_when_its_interface_is_up_
 }
 
 /* The fake device has no counters, so no message ever comes in. */
-static void test_goodbye__soft_roce_that_hears_nothing_after_a_fall_may_be_deaf(void **state)
+RIG_TEST(test_goodbye__soft_roce_that_hears_nothing_after_a_fall_may_be_deaf)
 {
-	struct rig *rig = *state;
-
 	become_soft_roce(rig);
 	for (int fell = 0; fell < 2; fell++) {
 		struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
@@ -266,10 +250,8 @@ static void test_goodbye__soft_roce_that_hears_nothing_after_a_fall_may_be_deaf(
 	}
 }
 
-static void test_goodbye__no_more_ids_outlive_their_connections_than_the_limit(void **state)
+RIG_TEST(test_goodbye__no_more_ids_outlive_their_connections_than_the_limit)
 {
-	struct rig *rig = *state;
-
 	fake_unanswered(true);
 	rig->fabric->goodbye_count = VBD_GOODBYES_MAX - 1;
 	(void)closed(rig);
@@ -279,28 +261,4 @@ static void test_goodbye__no_more_ids_outlive_their_connections_than_the_limit(v
 	assert_int_equal(rig->fabric->goodbye_count, VBD_GOODBYES_MAX);
 	assert_int_equal(fake_live().ids, 1);
 	rig->fabric->goodbye_count = 1;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_goodbye__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_answered_disconnect_leaves_nothing),
-		TEST(an_id_outlives_its_connection_until_the_kernel_has_an_answer),
-		TEST(a_device_that_goes_waits_for_no_answer),
-		TEST(who_was_disconnected_waits_for_nobody),
-		TEST(a_connection_that_the_cm_has_ended_waits_for_nobody),
-		TEST(an_id_whose_answer_never_comes_is_destroyed_in_the_end),
-		TEST(those_at_the_end_are_destroyed),
-		TEST(one_that_was_held_is_waited_for_like_any_other),
-		TEST(no_more_ids_outlive_their_connections_than_the_limit),
-		TEST(an_answer_just_before_the_end_destroys_the_id_once),
-		TEST(soft_roce_says_it_when_its_interface_is_up_again),
-		TEST(soft_roce_that_can_not_be_asked_for_its_port_is_not_down),
-		TEST(soft_roce_gives_up_a_connect_when_its_interface_is_up_again),
-		TEST(soft_roce_that_hears_nothing_after_a_fall_may_be_deaf),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

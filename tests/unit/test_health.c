@@ -25,9 +25,8 @@ static void await_turn(const struct vbd_worker *worker, uint64_t turns)
 		(void)usleep(1000);
 }
 
-static void test_health__idle_workers_run(void **state)
+SVC_TEST(test_health__idle_workers_run)
 {
-	struct svc *svc = *state;
 	struct vbd_worker *worker = svc->daemon->fabric->workers[0];
 	char detail[80];
 
@@ -42,9 +41,8 @@ static void test_health__idle_workers_run(void **state)
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_WORKER_STUCK), 0);
 }
 
-static void test_health__a_worker_that_does_not_come_back_is_told_once(void **state)
+SVC_TEST(test_health__a_worker_that_does_not_come_back_is_told_once)
 {
-	struct svc *svc = *state;
 	struct vbd_worker *worker = svc->daemon->fabric->workers[0];
 	struct vbd_connection_spec spec = svc_spec_to(svc_listen(svc, NULL));
 	struct vbd_connection *connection;
@@ -88,9 +86,8 @@ static void on_done(void *arg)
 	((struct jobs *)arg)->done++;
 }
 
-static void test_health__a_pool_without_a_free_thread_is_told(void **state)
+SVC_TEST(test_health__a_pool_without_a_free_thread_is_told)
 {
-	struct svc *svc = *state;
 	struct jobs jobs = {0};
 	char detail[80];
 
@@ -120,9 +117,8 @@ static const struct vbd_traffic_sample *next_sample(struct svc *svc)
 	return &traffic->samples[taken % VBD_TRAFFIC_SAMPLES];
 }
 
-static void test_health__traffic_is_sampled(void **state)
+SVC_TEST(test_health__traffic_is_sampled)
 {
-	struct svc *svc = *state;
 	struct vbd_op_counters *totals = svc->daemon->fabric->workers[0]->op_totals;
 	const struct vbd_traffic *traffic = vbd_health_traffic(svc->daemon);
 	const struct vbd_traffic_sample *before = &traffic->samples[0], *sample;
@@ -146,18 +142,4 @@ static void test_health__traffic_is_sampled(void **state)
 	assert_ptr_equal(sample, &traffic->samples[0]);
 	vbd_counter_add(&totals[VBD_OP_RECV].bytes, 1 << 20);
 	assert_true(next_sample(svc)->in_bytes_per_s > 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_health__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(idle_workers_run),
-		TEST(a_worker_that_does_not_come_back_is_told_once),
-		TEST(traffic_is_sampled),
-		TEST(a_pool_without_a_free_thread_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

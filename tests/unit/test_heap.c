@@ -36,20 +36,18 @@ static unsigned int empty_in_order(struct fixture *f)
 	return count;
 }
 
-static void test_heap__the_first_has_the_smallest_key(void **state)
+TEST(test_heap__the_first_has_the_smallest_key)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	fill(&f);
 	assert_int_equal(empty_in_order(&f), NODES);
 }
 
-static void test_heap__any_node_can_be_removed(void **state)
+TEST(test_heap__any_node_can_be_removed)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	fill(&f);
 	/* The first removal arranges them in a tree of some depth. */
 	vbd_heap_remove(&f.heap, f.heap.first);
@@ -60,11 +58,10 @@ static void test_heap__any_node_can_be_removed(void **state)
 	assert_in_range(empty_in_order(&f), NODES - NODES / 3 - 2, NODES - NODES / 3);
 }
 
-static void test_heap__a_removed_node_can_be_added_again_with_another_key(void **state)
+TEST(test_heap__a_removed_node_can_be_added_again_with_another_key)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	fill(&f);
 	for (unsigned int i = 0; i < NODES; i++) {
 		vbd_heap_remove(&f.heap, &f.nodes[i]);
@@ -73,25 +70,12 @@ static void test_heap__a_removed_node_can_be_added_again_with_another_key(void *
 	assert_int_equal(empty_in_order(&f), NODES);
 }
 
-static void test_heap__removing_twice_is_harmless(void **state)
+TEST(test_heap__removing_twice_is_harmless)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	vbd_heap_add(&f.heap, &f.nodes[0], 5);
 	vbd_heap_remove(&f.heap, &f.nodes[0]);
 	vbd_heap_remove(&f.heap, &f.nodes[0]);
 	assert_null(f.heap.first);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_heap__the_first_has_the_smallest_key),
-		cmocka_unit_test(test_heap__any_node_can_be_removed),
-		cmocka_unit_test(test_heap__a_removed_node_can_be_added_again_with_another_key),
-		cmocka_unit_test(test_heap__removing_twice_is_harmless),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,9 +65,9 @@ static void assert_counts(const struct rig_conn *rc, uint64_t sent, uint64_t ans
 	assert_int_equal(vbd_counter_get(&counters->answered), answered);
 }
 
-static void test_heartbeat__a_quiet_peer_is_asked_by_a_write_of_nothing(void **state)
+RIG_TEST(test_heartbeat__a_quiet_peer_is_asked_by_a_write_of_nothing)
 {
-	const struct rig_conn *rc = connect_with(*state);
+	const struct rig_conn *rc = connect_with(rig);
 	struct fake_wr wr;
 
 	look_after(rc, 0.5);
@@ -81,9 +81,9 @@ static void test_heartbeat__a_quiet_peer_is_asked_by_a_write_of_nothing(void **s
 	assert_counts(rc, 1, 0);
 }
 
-static void test_heartbeat__an_answer_begins_the_next_interval(void **state)
+RIG_TEST(test_heartbeat__an_answer_begins_the_next_interval)
 {
-	const struct rig_conn *rc = connect_with(*state);
+	const struct rig_conn *rc = connect_with(rig);
 
 	for (unsigned int i = 1; i <= 3; i++) {
 		look_after(rc, 1);
@@ -96,9 +96,9 @@ static void test_heartbeat__an_answer_begins_the_next_interval(void **state)
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_heartbeat__a_silent_peer_ends_the_connection_in_three_intervals(void **state)
+RIG_TEST(test_heartbeat__a_silent_peer_ends_the_connection_in_three_intervals)
 {
-	struct rig_conn *rc = connect_with(*state);
+	struct rig_conn *rc = connect_with(rig);
 
 	look_after(rc, 1);
 	look_after(rc, 2.5);
@@ -111,9 +111,9 @@ static void test_heartbeat__a_silent_peer_ends_the_connection_in_three_intervals
 	assert_counts(rc, 1, 0);
 }
 
-static void test_heartbeat__each_look_plans_the_next(void **state)
+RIG_TEST(test_heartbeat__each_look_plans_the_next)
 {
-	const struct rig_conn *rc = connect_with(*state);
+	const struct rig_conn *rc = connect_with(rig);
 	struct vbd_heartbeat *heartbeat = heartbeat_of(rc);
 	const uint64_t early_ns = INTERVAL_NS / 8;
 	uint64_t at_ns = heartbeat->alive_ns;
@@ -149,9 +149,9 @@ static void test_heartbeat__each_look_plans_the_next(void **state)
 	assert_counts(rc, 1, 0);
 }
 
-static void test_heartbeat__an_answer_in_time_is_no_silence(void **state)
+RIG_TEST(test_heartbeat__an_answer_in_time_is_no_silence)
 {
-	const struct rig_conn *rc = connect_with(*state);
+	const struct rig_conn *rc = connect_with(rig);
 	struct vbd_heartbeat *heartbeat = heartbeat_of(rc);
 	const uint64_t early_ns = INTERVAL_NS / 8;
 	uint64_t at_ns = heartbeat->due.key;
@@ -167,9 +167,9 @@ static void test_heartbeat__an_answer_in_time_is_no_silence(void **state)
 	assert_true(rc->conn->qp.channel->broken);
 }
 
-static void test_heartbeat__a_device_that_gives_up_tells_of_a_silent_peer(void **state)
+RIG_TEST(test_heartbeat__a_device_that_gives_up_tells_of_a_silent_peer)
 {
-	struct rig_conn *rc = connect_with(*state);
+	struct rig_conn *rc = connect_with(rig);
 
 	look_after(rc, 1);
 	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_RETRY_EXC_ERR, 0x81);
@@ -180,9 +180,9 @@ static void test_heartbeat__a_device_that_gives_up_tells_of_a_silent_peer(void *
 	assert_true(rig_has_entry(rc, VBD_TIMELINE_WC, "IBV_WC_RETRY_EXC_ERR"));
 }
 
-static void test_heartbeat__another_failure_of_it_is_not_silence(void **state)
+RIG_TEST(test_heartbeat__another_failure_of_it_is_not_silence)
 {
-	struct rig_conn *rc = connect_with(*state);
+	struct rig_conn *rc = connect_with(rig);
 
 	look_after(rc, 1);
 	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_LOC_QP_OP_ERR, 0);
@@ -190,9 +190,9 @@ static void test_heartbeat__another_failure_of_it_is_not_silence(void **state)
 	assert_int_equal(rc->conn->qp.reason, VBD_REASON_LOCAL_ERROR);
 }
 
-static void test_heartbeat__a_peer_that_allows_no_writes_refuses_it(void **state)
+RIG_TEST(test_heartbeat__a_peer_that_allows_no_writes_refuses_it)
 {
-	struct rig_conn *rc = connect_with(*state);
+	struct rig_conn *rc = connect_with(rig);
 
 	look_after(rc, 1);
 	assert_false(vbd_qp_refuses_heartbeat(&rc->conn->qp));
@@ -202,9 +202,9 @@ static void test_heartbeat__a_peer_that_allows_no_writes_refuses_it(void **state
 	assert_true(vbd_qp_refuses_heartbeat(&rc->conn->qp));
 }
 
-static void test_heartbeat__messages_and_acknowledgements_are_signs_of_life(void **state)
+RIG_TEST(test_heartbeat__messages_and_acknowledgements_are_signs_of_life)
 {
-	struct rig_conn *rc = connect_with(*state);
+	struct rig_conn *rc = connect_with(rig);
 	struct ibv_qp *qp = rc->conn->qp.ibv_qp;
 	const struct vbd_mem *mem = rig_mem(rc->rig, 64, 0);
 	uint64_t before_ns;
@@ -222,9 +222,9 @@ static void test_heartbeat__messages_and_acknowledgements_are_signs_of_life(void
 	assert_counts(rc, 0, 0);
 }
 
-static void test_heartbeat__none_is_sent_while_a_request_is_outstanding(void **state)
+RIG_TEST(test_heartbeat__none_is_sent_while_a_request_is_outstanding)
 {
-	struct rig_conn *rc = connect_with(*state);
+	struct rig_conn *rc = connect_with(rig);
 	const struct vbd_mem *mem = rig_mem(rc->rig, 64, 0);
 
 	rig_start_transfer(rig_transfer(rc, VBD_OP_SEND, mem, 64, 64));
@@ -239,9 +239,9 @@ static void test_heartbeat__none_is_sent_while_a_request_is_outstanding(void **s
 	assert_counts(rc, 0, 0);
 }
 
-static void test_heartbeat__a_process_that_stood_still_blames_no_peer(void **state)
+RIG_TEST(test_heartbeat__a_process_that_stood_still_blames_no_peer)
 {
-	const struct rig_conn *rc = connect_with(*state);
+	const struct rig_conn *rc = connect_with(rig);
 
 	look_after(rc, 1);
 	look_after(rc, 60);
@@ -256,9 +256,9 @@ static void test_heartbeat__a_process_that_stood_still_blames_no_peer(void **sta
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
 }
 
-static void test_heartbeat__it_is_no_traffic_of_the_user(void **state)
+RIG_TEST(test_heartbeat__it_is_no_traffic_of_the_user)
 {
-	const struct rig_conn *rc = connect_with(*state);
+	const struct rig_conn *rc = connect_with(rig);
 	const struct vbd_op_counters *writes = vbd_qp_op_counters(&rc->conn->qp, VBD_OP_WRITE);
 	const struct vbd_worker *worker = worker_of(rc);
 
@@ -278,9 +278,9 @@ static void test_heartbeat__it_is_no_traffic_of_the_user(void **state)
 	assert_counts(rc, 2, 1);
 }
 
-static void test_heartbeat__an_ended_connection_wakes_nobody(void **state)
+RIG_TEST(test_heartbeat__an_ended_connection_wakes_nobody)
 {
-	struct rig_conn *rc = connect_with(*state);
+	struct rig_conn *rc = connect_with(rig);
 	const struct vbd_worker *worker = worker_of(rc);
 
 	assert_in_range(vbd_worker_wait_ms(worker), 1, INTERVAL_MS);
@@ -288,9 +288,8 @@ static void test_heartbeat__an_ended_connection_wakes_nobody(void **state)
 	assert_int_equal(vbd_worker_wait_ms(worker), -1);
 }
 
-static void test_heartbeat__without_one_nobody_is_woken(void **state)
+RIG_TEST(test_heartbeat__without_one_nobody_is_woken)
 {
-	struct rig *rig = *state;
 	const struct vbd_conn_params params = rig_params();
 	const struct rig_conn *rc = rig_conn_connect(rig, &params);
 
@@ -300,9 +299,8 @@ static void test_heartbeat__without_one_nobody_is_woken(void **state)
 	assert_int_equal(vbd_worker_wait_ms(worker_of(rc)), -1);
 }
 
-static void test_heartbeat__a_turn_takes_care_of_a_few(void **state)
+RIG_TEST(test_heartbeat__a_turn_takes_care_of_a_few)
 {
-	struct rig *rig = *state;
 	struct vbd_worker *worker;
 	unsigned int posted = 0;
 
@@ -320,9 +318,8 @@ static void test_heartbeat__a_turn_takes_care_of_a_few(void **state)
 		assert_int_equal(sends(&rig->conns[i]), 1);
 }
 
-static void test_heartbeat__iwarp_has_none(void **state)
+RIG_TEST(test_heartbeat__iwarp_has_none)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
 
@@ -332,30 +329,4 @@ static void test_heartbeat__iwarp_has_none(void **state)
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
 	assert_int_equal(rc->conn->qp.first_error.error.status, VBD_E_NOT_SUPPORTED);
 	assert_string_equal(rc->conn->qp.first_error.error.param, "heartbeat_ms");
-}
-
-#define WITH_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_RIG(test_heartbeat__a_quiet_peer_is_asked_by_a_write_of_nothing),
-		WITH_RIG(test_heartbeat__an_answer_begins_the_next_interval),
-		WITH_RIG(test_heartbeat__a_silent_peer_ends_the_connection_in_three_intervals),
-		WITH_RIG(test_heartbeat__each_look_plans_the_next),
-		WITH_RIG(test_heartbeat__an_answer_in_time_is_no_silence),
-		WITH_RIG(test_heartbeat__a_device_that_gives_up_tells_of_a_silent_peer),
-		WITH_RIG(test_heartbeat__another_failure_of_it_is_not_silence),
-		WITH_RIG(test_heartbeat__a_peer_that_allows_no_writes_refuses_it),
-		WITH_RIG(test_heartbeat__messages_and_acknowledgements_are_signs_of_life),
-		WITH_RIG(test_heartbeat__none_is_sent_while_a_request_is_outstanding),
-		WITH_RIG(test_heartbeat__a_process_that_stood_still_blames_no_peer),
-		WITH_RIG(test_heartbeat__it_is_no_traffic_of_the_user),
-		WITH_RIG(test_heartbeat__an_ended_connection_wakes_nobody),
-		WITH_RIG(test_heartbeat__without_one_nobody_is_woken),
-		WITH_RIG(test_heartbeat__a_turn_takes_care_of_a_few),
-		WITH_RIG(test_heartbeat__iwarp_has_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

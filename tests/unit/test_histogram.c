@@ -13,22 +13,20 @@ static struct vbd_histogram *empty(void)
 	return histogram;
 }
 
-static void test_histogram__none_has_no_percentile(void **state)
+TEST(test_histogram__none_has_no_percentile)
 {
 	struct vbd_histogram *histogram = empty();
 
-	(void)state;
 	assert_int_equal(vbd_histogram_permille(histogram, 500), 0);
 	assert_int_equal(vbd_histogram_mean(histogram), 0);
 	free(histogram);
 }
 
-static void test_histogram__of_one_all_are_that_one(void **state)
+TEST(test_histogram__of_one_all_are_that_one)
 {
 	static const uint64_t values[] = {0, 1, 31, 32, 33, 12345, 1000000007, UINT64_C(1) << 39,
 		UINT64_C(1) << 40, UINT64_MAX};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(values); i++) {
 		struct vbd_histogram *histogram = empty();
 
@@ -42,11 +40,10 @@ static void test_histogram__of_one_all_are_that_one(void **state)
 	}
 }
 
-static void test_histogram__percentiles_are_near(void **state)
+TEST(test_histogram__percentiles_are_near)
 {
 	static const unsigned int permilles[] = {1, 10, 250, 500, 750, 900, 990, 999, 1000};
 
-	(void)state;
 	for (uint64_t scale = 1; scale <= 10000000; scale *= 10) {
 		struct vbd_histogram *histogram = empty();
 
@@ -63,11 +60,10 @@ static void test_histogram__percentiles_are_near(void **state)
 	}
 }
 
-static void test_histogram__a_late_one_moves_only_the_last_percentile(void **state)
+TEST(test_histogram__a_late_one_moves_only_the_last_percentile)
 {
 	struct vbd_histogram *histogram = empty();
 
-	(void)state;
 	for (unsigned int i = 0; i < 99; i++)
 		vbd_histogram_add(histogram, 7);
 	vbd_histogram_add(histogram, 7000000);
@@ -77,15 +73,12 @@ static void test_histogram__a_late_one_moves_only_the_last_percentile(void **sta
 	free(histogram);
 }
 
-#define TEST(name) cmocka_unit_test(test_histogram__##name)
-
-static void test_histogram__counts_between_powers_of_two_are_exact(void **state)
+TEST(test_histogram__counts_between_powers_of_two_are_exact)
 {
 	static const uint64_t values[] = {
 		0, 1023, 1024, 1025, 4095, 4096, UINT64_C(1) << 36, UINT64_C(1) << 39, UINT64_MAX};
 	struct vbd_histogram *histogram = empty();
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(values); i++)
 		vbd_histogram_add(histogram, values[i]);
 	assert_int_equal(vbd_histogram_between(histogram, 0, 10), 2);
@@ -96,11 +89,10 @@ static void test_histogram__counts_between_powers_of_two_are_exact(void **state)
 	free(histogram);
 }
 
-static void test_histogram__merged_they_are_as_one(void **state)
+TEST(test_histogram__merged_they_are_as_one)
 {
 	struct vbd_histogram *one = empty(), *other = empty(), *both = empty();
 
-	(void)state;
 	for (uint64_t value = 1; value <= 2000; value++) {
 		vbd_histogram_add(value % 3 ? one : other, value * 1000);
 		vbd_histogram_add(both, value * 1000);
@@ -116,18 +108,4 @@ static void test_histogram__merged_they_are_as_one(void **state)
 	free(one);
 	free(other);
 	free(both);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(none_has_no_percentile),
-		TEST(of_one_all_are_that_one),
-		TEST(percentiles_are_near),
-		TEST(a_late_one_moves_only_the_last_percentile),
-		TEST(counts_between_powers_of_two_are_exact),
-		TEST(merged_they_are_as_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

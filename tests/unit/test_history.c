@@ -17,11 +17,10 @@ static void end_all(struct fixture *f)
 	}
 }
 
-static void test_history__the_oldest_leaves_when_there_are_more_than_may_stay(void **state)
+TEST(test_history__the_oldest_leaves_when_there_are_more_than_may_stay)
 {
 	struct fixture f;
 
-	(void)state;
 	end_all(&f);
 	assert_null(vbd_history_take_oldest(&f.history, 3));
 	assert_ptr_equal(vbd_history_take_oldest(&f.history, 2), &f.ended[0]);
@@ -30,11 +29,10 @@ static void test_history__the_oldest_leaves_when_there_are_more_than_may_stay(vo
 	assert_int_equal(f.history.count, 2);
 }
 
-static void test_history__where_nothing_may_stay_all_leave_in_turn(void **state)
+TEST(test_history__where_nothing_may_stay_all_leave_in_turn)
 {
 	struct fixture f;
 
-	(void)state;
 	end_all(&f);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(f.ended); i++)
 		assert_ptr_equal(vbd_history_take_oldest(&f.history, 0), &f.ended[i]);
@@ -42,12 +40,11 @@ static void test_history__where_nothing_may_stay_all_leave_in_turn(void **state)
 	assert_int_equal(f.history.count, 0);
 }
 
-static void test_history__leaving_twice_or_before_the_end_counts_nothing(void **state)
+TEST(test_history__leaving_twice_or_before_the_end_counts_nothing)
 {
 	struct vbd_link lives;
 	struct fixture f;
 
-	(void)state;
 	end_all(&f);
 	vbd_list_init(&lives);
 	vbd_history_leave(&f.history, &lives);
@@ -56,15 +53,4 @@ static void test_history__leaving_twice_or_before_the_end_counts_nothing(void **
 	assert_int_equal(f.history.count, 2);
 	assert_ptr_equal(vbd_history_take_oldest(&f.history, 1), &f.ended[0]);
 	assert_ptr_equal(vbd_history_take_oldest(&f.history, 0), &f.ended[2]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_history__the_oldest_leaves_when_there_are_more_than_may_stay),
-		cmocka_unit_test(test_history__where_nothing_may_stay_all_leave_in_turn),
-		cmocka_unit_test(test_history__leaving_twice_or_before_the_end_counts_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,8 @@
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
 
-static void test_kept_fsm__every_pair_is_decided(void **state)
+TEST(test_kept_fsm__every_pair_is_decided)
 {
-	(void)state;
 	for (unsigned int at = 0; at < VBD_KEPT_STATE_COUNT; at++) {
 		for (unsigned int event = 0; event < VBD_KEPT_EVENT_COUNT; event++) {
 			const struct vbd_kept_rule *rule =
@@ -17,9 +16,8 @@ static void test_kept_fsm__every_pair_is_decided(void **state)
 }
 
 /* Otherwise it would wait for ever. */
-static void test_kept_fsm__what_begins_to_wait_gets_a_turn(void **state)
+TEST(test_kept_fsm__what_begins_to_wait_gets_a_turn)
 {
-	(void)state;
 	for (unsigned int at = 0; at < VBD_KEPT_STATE_COUNT; at++) {
 		for (unsigned int event = 0; event < VBD_KEPT_EVENT_COUNT; event++) {
 			const struct vbd_kept_rule *rule =
@@ -32,9 +30,8 @@ static void test_kept_fsm__what_begins_to_wait_gets_a_turn(void **state)
 	}
 }
 
-static void test_kept_fsm__only_what_is_removed_is_forgotten(void **state)
+TEST(test_kept_fsm__only_what_is_removed_is_forgotten)
 {
-	(void)state;
 	for (unsigned int at = 0; at < VBD_KEPT_STATE_COUNT; at++) {
 		for (unsigned int event = 0; event < VBD_KEPT_EVENT_COUNT; event++) {
 			const struct vbd_kept_rule *rule =
@@ -46,11 +43,10 @@ static void test_kept_fsm__only_what_is_removed_is_forgotten(void **state)
 	}
 }
 
-static void test_kept_fsm__names_are_those_of_the_contract(void **state)
+TEST(test_kept_fsm__names_are_those_of_the_contract)
 {
 	struct openapi_enum contract;
 
-	(void)state;
 	openapi_read_property_enum("Desired", "state", &contract);
 	assert_int_equal(contract.count, VBD_KEPT_STATE_COUNT);
 	for (unsigned int i = 0; i < VBD_KEPT_STATE_COUNT; i++)
@@ -67,11 +63,10 @@ static void test_kept_fsm__names_are_those_of_the_contract(void **state)
 		assert_string_equal(contract.values[i], vbd_reconnect_name((enum vbd_reconnect)i));
 }
 
-static void test_kept_fsm__pauses_double_up_to_the_longest(void **state)
+TEST(test_kept_fsm__pauses_double_up_to_the_longest)
 {
 	const struct vbd_kept_policy policy = {.min_ms = 100, .max_ms = 1000};
 
-	(void)state;
 	assert_int_equal(vbd_reconciler_pause_ms(&policy, 1, 0), 100);
 	assert_int_equal(vbd_reconciler_pause_ms(&policy, 2, 0), 200);
 	assert_int_equal(vbd_reconciler_pause_ms(&policy, 4, 0), 800);
@@ -79,11 +74,10 @@ static void test_kept_fsm__pauses_double_up_to_the_longest(void **state)
 	assert_int_equal(vbd_reconciler_pause_ms(&policy, UINT32_MAX, 0), 1000);
 }
 
-static void test_kept_fsm__at_most_half_of_a_pause_is_left_out(void **state)
+TEST(test_kept_fsm__at_most_half_of_a_pause_is_left_out)
 {
 	const struct vbd_kept_policy policy = {.min_ms = 100, .max_ms = 100};
 
-	(void)state;
 	for (uint64_t random = 0; random < 1000; random++) {
 		uint64_t pause_ms = vbd_reconciler_pause_ms(&policy, 1, random);
 
@@ -91,18 +85,4 @@ static void test_kept_fsm__at_most_half_of_a_pause_is_left_out(void **state)
 	}
 	assert_int_not_equal(
 		vbd_reconciler_pause_ms(&policy, 1, 7), vbd_reconciler_pause_ms(&policy, 1, 8));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kept_fsm__every_pair_is_decided),
-		cmocka_unit_test(test_kept_fsm__what_begins_to_wait_gets_a_turn),
-		cmocka_unit_test(test_kept_fsm__only_what_is_removed_is_forgotten),
-		cmocka_unit_test(test_kept_fsm__names_are_those_of_the_contract),
-		cmocka_unit_test(test_kept_fsm__pauses_double_up_to_the_longest),
-		cmocka_unit_test(test_kept_fsm__at_most_half_of_a_pause_is_left_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,11 +24,10 @@ static bool matches(struct vbd_labels *labels, const char *text)
 	return vbd_labels_match(labels, &selector);
 }
 
-static void test_labels__all_selected_labels_must_be_there(void **state)
+TEST(test_labels__all_selected_labels_must_be_there)
 {
 	struct vbd_labels *labels = of("job", "x=1");
 
-	(void)state;
 	assert_true(matches(labels, "job=x=1"));
 	assert_true(matches(labels, "job"));
 	assert_true(matches(labels, "job,team=storage"));
@@ -40,21 +39,19 @@ static void test_labels__all_selected_labels_must_be_there(void **state)
 	vbd_labels_unref(labels);
 }
 
-static void test_labels__no_selector_selects_everything(void **state)
+TEST(test_labels__no_selector_selects_everything)
 {
 	const struct vbd_label_selector none = {0};
 
-	(void)state;
 	assert_true(vbd_labels_match(NULL, &none));
 }
 
-static void test_labels__a_bad_selector_is_refused(void **state)
+TEST(test_labels__a_bad_selector_is_refused)
 {
 	char many[17 * 4];
 	char long_key[80];
 	const char *const bad[] = {"", ",", "job,", "=x", "1=x", "a b=x", "job=\n", many, long_key};
 
-	(void)state;
 	memset(long_key, 'k', sizeof(long_key));
 	long_key[64] = '\0';
 	many[0] = '\0';
@@ -70,11 +67,10 @@ static void test_labels__a_bad_selector_is_refused(void **state)
 	}
 }
 
-static void test_labels__the_longest_key_and_value_pass(void **state)
+TEST(test_labels__the_longest_key_and_value_pass)
 {
 	char text[64];
 
-	(void)state;
 	memset(text, 'a', 63);
 	text[63] = '\0';
 	assert_true(vbd_label_key_valid(text));
@@ -90,28 +86,14 @@ static void test_labels__the_longest_key_and_value_pass(void **state)
 	assert_false(vbd_label_value_valid("\xff"));
 }
 
-static void test_labels__the_last_reference_frees_them(void **state)
+TEST(test_labels__the_last_reference_frees_them)
 {
 	struct vbd_labels *labels = of("job", "x");
 
-	(void)state;
 	assert_ptr_equal(vbd_labels_ref(labels), labels);
 	vbd_labels_unref(labels);
 	assert_true(matches(labels, "job=x"));
 	vbd_labels_unref(labels);
 	assert_null(vbd_labels_ref(NULL));
 	vbd_labels_unref(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_labels__all_selected_labels_must_be_there),
-		cmocka_unit_test(test_labels__no_selector_selects_everything),
-		cmocka_unit_test(test_labels__a_bad_selector_is_refused),
-		cmocka_unit_test(test_labels__the_longest_key_and_value_pass),
-		cmocka_unit_test(test_labels__the_last_reference_frees_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define LINGER_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 /* Lets a socket linger. Returns its peer, which the caller closes. */
 static int take(const struct fixture *f)
 {
@@ -64,9 +66,8 @@ static void await_close(const struct fixture *f, int peer)
 		vbd_loop_turn(f->loop, true);
 }
 
-static void test_linger__a_socket_is_closed_after_its_peer(void **state)
+LINGER_TEST(test_linger__a_socket_is_closed_after_its_peer)
 {
-	struct fixture *f = *state;
 	int peer = take(f);
 
 	assert_false(is_closed(peer));
@@ -76,18 +77,16 @@ static void test_linger__a_socket_is_closed_after_its_peer(void **state)
 	(void)close(peer);
 }
 
-static void test_linger__a_peer_that_stays_is_left_in_the_end(void **state)
+LINGER_TEST(test_linger__a_peer_that_stays_is_left_in_the_end)
 {
-	struct fixture *f = *state;
 	int peer = take(f);
 
 	await_close(f, peer);
 	(void)close(peer);
 }
 
-static void test_linger__the_copy_of_a_socket_lingers(void **state)
+LINGER_TEST(test_linger__the_copy_of_a_socket_lingers)
 {
-	struct fixture *f = *state;
 	int ends[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -99,9 +98,8 @@ static void test_linger__the_copy_of_a_socket_lingers(void **state)
 	(void)close(ends[1]);
 }
 
-static void test_linger__more_than_the_limit_are_closed_at_once(void **state)
+LINGER_TEST(test_linger__more_than_the_limit_are_closed_at_once)
 {
-	struct fixture *f = *state;
 	int peers[LINGER_MAX], more;
 
 	for (int i = 0; i < LINGER_MAX; i++) {
@@ -115,9 +113,8 @@ static void test_linger__more_than_the_limit_are_closed_at_once(void **state)
 		(void)close(peers[i]);
 }
 
-static void test_linger__those_that_are_gone_do_not_count(void **state)
+LINGER_TEST(test_linger__those_that_are_gone_do_not_count)
 {
-	struct fixture *f = *state;
 	int peer;
 
 	for (int i = 0; i < 2 * LINGER_MAX; i++) {
@@ -127,19 +124,4 @@ static void test_linger__those_that_are_gone_do_not_count(void **state)
 		await_close(f, peer);
 		(void)close(peer);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_linger__##name, setup, teardown)
-		TEST(a_socket_is_closed_after_its_peer),
-		TEST(a_peer_that_stays_is_left_in_the_end),
-		TEST(the_copy_of_a_socket_lingers),
-		TEST(more_than_the_limit_are_closed_at_once),
-		TEST(those_that_are_gone_do_not_count),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,12 +14,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void test_linkwatch__it_never_blocks_or_says_why_there_is_none(void **state)
+TEST(test_linkwatch__it_never_blocks_or_says_why_there_is_none)
 {
 	struct vbd_error err = {0};
 	int fd;
 
-	(void)state;
 	if (vbd_linkwatch_open(&fd, &err) != VBD_OK) {
 		assert_non_null(err.call);
 		print_message("no news of interfaces here: %s\n", err.text);
@@ -31,11 +30,10 @@ static void test_linkwatch__it_never_blocks_or_says_why_there_is_none(void **sta
 	assert_int_equal(close(fd), 0);
 }
 
-static void test_linkwatch__a_flood_of_news_is_taken_a_part_at_a_time(void **state)
+TEST(test_linkwatch__a_flood_of_news_is_taken_a_part_at_a_time)
 {
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
 	assert_false(vbd_linkwatch_drain(ends[0]));
 	for (int i = 0; i < 100; i++)
@@ -57,12 +55,11 @@ static void bring_up(const char *netdev)
 }
 
 /* The test has a network namespace of its own, so that the interface is nobody else's. */
-static void test_linkwatch__an_interface_that_comes_up_is_news(void **state)
+TEST(test_linkwatch__an_interface_that_comes_up_is_news)
 {
 	struct pollfd news = {.events = POLLIN};
 	struct vbd_error err = {0};
 
-	(void)state;
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
 		print_message("no network namespace here: %s\n", strerror(errno));
 		skip();
@@ -73,15 +70,4 @@ static void test_linkwatch__an_interface_that_comes_up_is_news(void **state)
 	assert_int_equal(poll(&news, 1, -1), 1);
 	assert_true(vbd_linkwatch_drain(news.fd));
 	assert_int_equal(close(news.fd), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_linkwatch__it_never_blocks_or_says_why_there_is_none),
-		cmocka_unit_test(test_linkwatch__a_flood_of_news_is_taken_a_part_at_a_time),
-		cmocka_unit_test(test_linkwatch__an_interface_that_comes_up_is_news),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

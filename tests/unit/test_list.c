@@ -37,31 +37,28 @@ static void assert_values(const struct fixture *f, const int *values, size_t cou
 	assert_int_equal(seen, count);
 }
 
-static void test_list__links_are_walked_in_the_order_they_came(void **state)
+TEST(test_list__links_are_walked_in_the_order_they_came)
 {
 	struct fixture f;
 
-	(void)state;
 	fill(&f);
 	assert_values(&f, (const int[]){0, 1, 2, 3}, 4);
 	assert_ptr_equal(VBD_LIST_FIRST(&f.head, struct item, link), &f.items[0]);
 }
 
-static void test_list__an_empty_list_has_no_first(void **state)
+TEST(test_list__an_empty_list_has_no_first)
 {
 	struct vbd_link head;
 
-	(void)state;
 	vbd_list_init(&head);
 	assert_true(vbd_list_empty(&head));
 	assert_null(VBD_LIST_FIRST(&head, struct item, link));
 }
 
-static void test_list__a_link_may_be_removed_twice_and_come_back(void **state)
+TEST(test_list__a_link_may_be_removed_twice_and_come_back)
 {
 	struct fixture f;
 
-	(void)state;
 	fill(&f);
 	vbd_list_remove(&f.items[1].link);
 	vbd_list_remove(&f.items[1].link);
@@ -70,11 +67,10 @@ static void test_list__a_link_may_be_removed_twice_and_come_back(void **state)
 	assert_values(&f, (const int[]){0, 2, 3, 1}, 4);
 }
 
-static void test_list__the_link_at_hand_may_be_removed_in_a_walk(void **state)
+TEST(test_list__the_link_at_hand_may_be_removed_in_a_walk)
 {
 	struct fixture f;
 
-	(void)state;
 	fill(&f);
 	vbd_list_for_each (link, &f.head) {
 		if (VBD_CONTAINER_OF(link, struct item, link)->value % 2)
@@ -86,27 +82,13 @@ static void test_list__the_link_at_hand_may_be_removed_in_a_walk(void **state)
 	assert_true(vbd_list_empty(&f.head));
 }
 
-static void test_list__a_counter_adds_and_takes_what_it_is_set_to(void **state)
+TEST(test_list__a_counter_adds_and_takes_what_it_is_set_to)
 {
 	struct vbd_counter counter = {0};
 
-	(void)state;
 	vbd_counter_add(&counter, 5);
 	vbd_counter_add(&counter, UINT64_MAX);
 	assert_int_equal(vbd_counter_get(&counter), 4);
 	vbd_counter_set(&counter, 9);
 	assert_int_equal(vbd_counter_get(&counter), 9);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list__links_are_walked_in_the_order_they_came),
-		cmocka_unit_test(test_list__an_empty_list_has_no_first),
-		cmocka_unit_test(test_list__a_link_may_be_removed_twice_and_come_back),
-		cmocka_unit_test(test_list__the_link_at_hand_may_be_removed_in_a_walk),
-		cmocka_unit_test(test_list__a_counter_adds_and_takes_what_it_is_set_to),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

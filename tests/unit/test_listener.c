@@ -32,9 +32,8 @@ static uint16_t port_of(const struct vbd_cm_listener *listener)
 	return ntohs(((const struct sockaddr_in *)&listener->addr)->sin_port);
 }
 
-static void test_listener__a_port_of_0_is_picked(void **state)
+RIG_TEST(test_listener__a_port_of_0_is_picked)
 {
-	struct rig *rig = *state;
 	struct rig_listener *one = rig_listener(rig);
 	struct rig_listener *two = rig_listener(rig);
 
@@ -46,9 +45,8 @@ static void test_listener__a_port_of_0_is_picked(void **state)
 	assert_int_equal(fake_id_asked(one->cm.cm_id).backlog, 8);
 }
 
-static void test_listener__an_address_belongs_to_its_device(void **state)
+RIG_TEST(test_listener__an_address_belongs_to_its_device)
 {
-	struct rig *rig = *state;
 	const struct sockaddr_in ours = address("10.0.0.1", 7471);
 	const struct sockaddr_in nobodys = address("10.9.9.9", 7471);
 	struct vbd_cm_listener listener = {0};
@@ -62,9 +60,8 @@ static void test_listener__an_address_belongs_to_its_device(void **state)
 	vbd_cm_listener_close(&listener);
 }
 
-static void test_listener__a_taken_port_is_an_error_of_its_own(void **state)
+RIG_TEST(test_listener__a_taken_port_is_an_error_of_its_own)
 {
-	struct rig *rig = *state;
 	const struct sockaddr_in any = address("0.0.0.0", 7471);
 	struct vbd_cm_listener one = {0}, two = {0};
 	struct vbd_error err = {0};
@@ -82,9 +79,8 @@ static void test_listener__a_taken_port_is_an_error_of_its_own(void **state)
 }
 
 /* rdma_cm has one errno for both. */
-static void test_listener__an_address_of_another_host_is_no_taken_port(void **state)
+RIG_TEST(test_listener__an_address_of_another_host_is_no_taken_port)
 {
-	struct rig *rig = *state;
 	const struct sockaddr_in other = address("10.0.0.1", 7471);
 	struct vbd_cm_listener listener = {0};
 	struct vbd_error err = {0};
@@ -95,10 +91,9 @@ static void test_listener__an_address_of_another_host_is_no_taken_port(void **st
 	assert_null(listener.cm_id);
 }
 
-static void test_listener__each_call_failing_leaves_nothing(void **state)
+RIG_TEST(test_listener__each_call_failing_leaves_nothing)
 {
 	static const char *const calls[] = {"rdma_create_id", "rdma_bind_addr", "rdma_listen"};
-	struct rig *rig = *state;
 	const struct sockaddr_in any = address("0.0.0.0", 0);
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
@@ -114,9 +109,8 @@ static void test_listener__each_call_failing_leaves_nothing(void **state)
 	}
 }
 
-static void test_listener__requests_come_one_by_one(void **state)
+RIG_TEST(test_listener__requests_come_one_by_one)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct rig_conn *one, *two;
 
@@ -145,10 +139,9 @@ static bool refuse_slowly(struct vbd_cm_listener *listener, const struct vbd_pv_
 	return false;
 }
 
-static void test_listener__slow_requests_leave_the_loop_its_turn(void **state)
+RIG_TEST(test_listener__slow_requests_leave_the_loop_its_turn)
 {
 	static const struct vbd_cm_listener_ops ops = {.request = refuse_slowly};
-	struct rig *rig = *state;
 	struct sockaddr_in addr = address("0.0.0.0", 0);
 	struct vbd_cm_listener listener = {0};
 	unsigned int handled = 0;
@@ -167,9 +160,8 @@ static void test_listener__slow_requests_leave_the_loop_its_turn(void **state)
 	vbd_cm_listener_close(&listener);
 }
 
-static void test_listener__a_request_without_memory_is_rejected(void **state)
+RIG_TEST(test_listener__a_request_without_memory_is_rejected)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 
 	rig_listen(listener);
@@ -186,9 +178,8 @@ static void test_listener__a_request_without_memory_is_rejected(void **state)
 	assert_int_equal(fake_live().ids, 1);
 }
 
-static void test_listener__what_waits_when_it_closes_is_dropped(void **state)
+RIG_TEST(test_listener__what_waits_when_it_closes_is_dropped)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 
 	rig_listen(listener);
@@ -199,9 +190,8 @@ static void test_listener__what_waits_when_it_closes_is_dropped(void **state)
 	assert_int_equal(fake_live().ids, 0);
 }
 
-static void test_listener__one_on_the_device_is_lost_with_it(void **state)
+RIG_TEST(test_listener__one_on_the_device_is_lost_with_it)
 {
-	struct rig *rig = *state;
 	struct rig_listener *bound = rig_listener(rig);
 	struct rig_listener *any = rig_listener(rig);
 	const struct sockaddr_in ours = address("10.0.0.1", 0);
@@ -228,9 +218,8 @@ static void test_listener__one_on_the_device_is_lost_with_it(void **state)
 	assert_true(fake_device_let_go(rig->device));
 }
 
-static void test_listener__what_it_is_not_asked_it_ignores(void **state)
+RIG_TEST(test_listener__what_it_is_not_asked_it_ignores)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 
 	rig_listen(listener);
@@ -244,9 +233,8 @@ static void test_listener__what_it_is_not_asked_it_ignores(void **state)
 	assert_non_null(rig_request(listener));
 }
 
-static void test_listener__two_connections_of_one_program_talk(void **state)
+RIG_TEST(test_listener__two_connections_of_one_program_talk)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct rig_conn *active, *passive;
 
@@ -259,9 +247,8 @@ static void test_listener__two_connections_of_one_program_talk(void **state)
 	assert_int_equal(passive->conn->state, VBD_CONN_CLOSED);
 }
 
-static void test_listener__two_of_iwarp_talk_as_well(void **state)
+RIG_TEST(test_listener__two_of_iwarp_talk_as_well)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct rig_conn *active, *passive;
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
@@ -275,27 +262,4 @@ static void test_listener__two_of_iwarp_talk_as_well(void **state)
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
 	assert_int_equal(passive->message_count, 1);
 	assert_memory_equal(vbd_channel_recv_data(passive->messages[0]), "over iwarp", 10);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_listener__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_port_of_0_is_picked),
-		TEST(an_address_belongs_to_its_device),
-		TEST(a_taken_port_is_an_error_of_its_own),
-		TEST(an_address_of_another_host_is_no_taken_port),
-		TEST(each_call_failing_leaves_nothing),
-		TEST(requests_come_one_by_one),
-		TEST(slow_requests_leave_the_loop_its_turn),
-		TEST(a_request_without_memory_is_rejected),
-		TEST(what_waits_when_it_closes_is_dropped),
-		TEST(one_on_the_device_is_lost_with_it),
-		TEST(what_it_is_not_asked_it_ignores),
-		TEST(two_connections_of_one_program_talk),
-		TEST(two_of_iwarp_talk_as_well),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

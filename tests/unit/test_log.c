@@ -47,6 +47,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define LOG_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 /* The text written since the last call. */
 static const char *written(struct fixture *f)
 {
@@ -68,10 +70,8 @@ static const char *behind_time(const char *line)
 	return line + 30;
 }
 
-static void test_log__a_text_line_has_time_level_object_and_text(void **state)
+LOG_TEST(test_log__a_text_line_has_time_level_object_and_text)
 {
-	struct fixture *f = *state;
-
 	vbd_log_setup(VBD_LOG_INFO, VBD_LOG_TEXT);
 	vbd_log(VBD_LOG_INFO, "connection/7", "state %s", "x");
 	assert_string_equal(behind_time(written(f)), " info    connection/7: state x\n");
@@ -79,9 +79,8 @@ static void test_log__a_text_line_has_time_level_object_and_text(void **state)
 	assert_string_equal(behind_time(written(f)), " warning verbsd: hm\n");
 }
 
-static void test_log__a_json_line_is_one_object_with_escapes(void **state)
+LOG_TEST(test_log__a_json_line_is_one_object_with_escapes)
 {
-	struct fixture *f = *state;
 	const char *line;
 
 	vbd_log_setup(VBD_LOG_INFO, VBD_LOG_JSON);
@@ -93,10 +92,8 @@ static void test_log__a_json_line_is_one_object_with_escapes(void **state)
 		"\"text\":\"a \\\"b\\\" \\\\ ?? \xc3\xa4 ?\"}\n");
 }
 
-static void test_log__a_journal_line_begins_with_its_priority(void **state)
+LOG_TEST(test_log__a_journal_line_begins_with_its_priority)
 {
-	struct fixture *f = *state;
-
 	vbd_log_setup(VBD_LOG_DEBUG, VBD_LOG_JOURNAL);
 	vbd_log(VBD_LOG_WARNING, "device/1", "gone");
 	assert_string_equal(written(f), "<4>device/1: gone\n");
@@ -114,10 +111,8 @@ static void count_lines(enum vbd_log_level level, const char *object, const char
 	f->seen++;
 }
 
-static void test_log__what_is_below_the_level_is_neither_written_nor_observed(void **state)
+LOG_TEST(test_log__what_is_below_the_level_is_neither_written_nor_observed)
 {
-	struct fixture *f = *state;
-
 	vbd_log_setup(VBD_LOG_NOTICE, VBD_LOG_TEXT);
 	vbd_log_set_observer(count_lines, f);
 	assert_false(vbd_log_enabled(VBD_LOG_INFO));
@@ -147,16 +142,14 @@ static void log_longest(struct fixture *f, enum vbd_log_format format, const cha
 	assert_ptr_equal(strchr(line, '\n'), line + len - 1);
 }
 
-static void test_log__the_longest_line_is_cut_and_whole_in_every_format(void **state)
+LOG_TEST(test_log__the_longest_line_is_cut_and_whole_in_every_format)
 {
-	struct fixture *f = *state;
-
 	log_longest(f, VBD_LOG_TEXT, "\"\n");
 	log_longest(f, VBD_LOG_JOURNAL, "\"\n");
 	log_longest(f, VBD_LOG_JSON, "\\\"\"}\n");
 }
 
-static void test_log__text_from_outside_becomes_valid_utf8_without_controls(void **state)
+TEST(test_log__text_from_outside_becomes_valid_utf8_without_controls)
 {
 	static const struct {
 		const char *dirty;
@@ -186,7 +179,6 @@ static void test_log__text_from_outside_becomes_valid_utf8_without_controls(void
 	};
 	char text[32];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(texts); i++) {
 		strcpy(text, texts[i].dirty);
 		vbd_text_clean(text);
@@ -215,12 +207,11 @@ static bool stays(const char *text)
 	return strcmp(cleaned, text) == 0;
 }
 
-static void test_log__just_the_characters_of_unicode_stay(void **state)
+TEST(test_log__just_the_characters_of_unicode_stay)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	char text[8];
 
-	(void)state;
 	for (unsigned int len = 2; len <= 4; len++) {
 		for (uint32_t value = 0; value < 1u << (5 * len + 1); value++) {
 			bool is_character = value >= least[len] && value <= 0x10ffff &&
@@ -238,13 +229,12 @@ static void test_log__just_the_characters_of_unicode_stay(void **state)
 	}
 }
 
-static void test_log__a_byte_that_continues_no_character_breaks_it(void **state)
+TEST(test_log__a_byte_that_continues_no_character_breaks_it)
 {
 	static const char *const whole[] = {"\u00e9", "\u20ac", "\U0001f600"};
 	static const unsigned char others[] = {0x01, 0x41, 0x7f, 0xc0, 0xff};
 	char text[8];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(whole); i++) {
 		assert_true(stays(whole[i]));
 		for (size_t at = 1; whole[i][at]; at++) {
@@ -263,11 +253,10 @@ static void test_log__a_byte_that_continues_no_character_breaks_it(void **state)
 	}
 }
 
-static void test_log__text_is_copied_as_far_as_it_fits(void **state)
+TEST(test_log__text_is_copied_as_far_as_it_fits)
 {
 	char text[6];
 
-	(void)state;
 	assert_int_equal(vbd_text_copy(text, sizeof(text), "INIT"), 4);
 	assert_string_equal(text, "INIT");
 	assert_int_equal(vbd_text_copy(text + 4, sizeof(text) - 4, " -> RTR"), 1);
@@ -278,13 +267,12 @@ static void test_log__text_is_copied_as_far_as_it_fits(void **state)
 	assert_string_equal(text, "");
 }
 
-static void test_log__a_long_path_is_cut_in_the_middle(void **state)
+TEST(test_log__a_long_path_is_cut_in_the_middle)
 {
 	static const char file[] = "/verbsd.yaml";
 	char path[300];
 	size_t most = sizeof(vbd_text_path("").text) - 1;
 
-	(void)state;
 	assert_string_equal(vbd_text_path("/etc/verbsd.yaml").text, "/etc/verbsd.yaml");
 	memset(path, 'd', sizeof(path));
 	path[0] = '/';
@@ -302,24 +290,4 @@ static void test_log__a_long_path_is_cut_in_the_middle(void **state)
 		assert_non_null(strstr(shown.text, "d...d"));
 		assert_string_equal(shown.text + most - strlen(file), file);
 	}
-}
-
-#define LOG_TEST(name) cmocka_unit_test_setup_teardown(test_log__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LOG_TEST(a_text_line_has_time_level_object_and_text),
-		LOG_TEST(a_json_line_is_one_object_with_escapes),
-		LOG_TEST(a_journal_line_begins_with_its_priority),
-		LOG_TEST(what_is_below_the_level_is_neither_written_nor_observed),
-		LOG_TEST(the_longest_line_is_cut_and_whole_in_every_format),
-		cmocka_unit_test(test_log__text_is_copied_as_far_as_it_fits),
-		cmocka_unit_test(test_log__a_long_path_is_cut_in_the_middle),
-		cmocka_unit_test(test_log__just_the_characters_of_unicode_stay),
-		cmocka_unit_test(test_log__a_byte_that_continues_no_character_breaks_it),
-		cmocka_unit_test(test_log__text_from_outside_becomes_valid_utf8_without_controls),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

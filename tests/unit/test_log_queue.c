@@ -52,6 +52,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define QUEUE_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static uint64_t dropped(const struct fixture *f)
 {
 	return vbd_log_state().lines_dropped - f->dropped_before;
@@ -78,9 +80,8 @@ static FILE *end_of_log(struct fixture *f)
 	return log;
 }
 
-static void test_log_queue__lines_are_written_in_their_order_before_the_stop_ends(void **state)
+QUEUE_TEST(test_log_queue__lines_are_written_in_their_order_before_the_stop_ends)
 {
-	struct fixture *f = *state;
 	char line[200], wanted[32];
 	FILE *log;
 
@@ -128,9 +129,8 @@ static void count_lines(FILE *log, uint64_t *ret_seen, uint64_t *ret_said)
 	}
 }
 
-static void test_log_queue__a_notice_stands_where_lines_found_no_room(void **state)
+QUEUE_TEST(test_log_queue__a_notice_stands_where_lines_found_no_room)
 {
-	struct fixture *f = *state;
 	uint64_t seen, said;
 	pthread_t stopper;
 	FILE *log;
@@ -154,9 +154,8 @@ static void await_dropped(const struct fixture *f, uint64_t lines)
 		(void)usleep(1000);
 }
 
-static void test_log_queue__lines_lost_by_an_error_are_said_after_it(void **state)
+QUEUE_TEST(test_log_queue__lines_lost_by_an_error_are_said_after_it)
 {
-	struct fixture *f = *state;
 	int pipe_fd = dup(STDERR_FILENO);
 	int full = open("/dev/full", O_WRONLY);
 	uint64_t seen, said;
@@ -182,9 +181,8 @@ static void test_log_queue__lines_lost_by_an_error_are_said_after_it(void **stat
 	(void)fclose(log);
 }
 
-static void test_log_queue__the_log_of_a_terminal_that_is_gone_is_dropped(void **state)
+QUEUE_TEST(test_log_queue__the_log_of_a_terminal_that_is_gone_is_dropped)
 {
-	struct fixture *f = *state;
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY);
 	int pipe_fd = dup(STDERR_FILENO);
 	int end;
@@ -216,12 +214,11 @@ static void stop_while_nobody_reads(void)
 	_exit(vbd_log_state().lines_dropped > 0 ? 7 : 8);
 }
 
-static void test_log_queue__a_stop_does_not_wait_for_ever_for_the_reader(void **state)
+QUEUE_TEST(test_log_queue__a_stop_does_not_wait_for_ever_for_the_reader)
 {
 	pid_t child;
 	int status;
 
-	(void)state;
 	vbd_log_stop(60000);
 	child = fork();
 	if (child == 0) {
@@ -242,10 +239,9 @@ static void *log_many(void *arg)
 	return NULL;
 }
 
-static void test_log_queue__lines_of_several_threads_do_not_mix(void **state)
+QUEUE_TEST(test_log_queue__lines_of_several_threads_do_not_mix)
 {
 	static char names[4][4] = {"t/0", "t/1", "t/2", "t/3"};
-	struct fixture *f = *state;
 	pthread_t threads[4], stopper;
 	unsigned int counts[4] = {0};
 	char line[200];
@@ -285,13 +281,12 @@ static void assert_file(const char *path, const char *wanted)
 	assert_string_equal(text, wanted);
 }
 
-static void test_log_queue__a_rotated_file_is_opened_again_by_its_path(void **state)
+TEST(test_log_queue__a_rotated_file_is_opened_again_by_its_path)
 {
 	unsigned int descriptors = unit_descriptors();
 	struct vbd_log_queue *queue = NULL;
 	char path[200], old[220];
 
-	(void)state;
 	(void)snprintf(path, sizeof(path), "%s/queue-%d", unit_tmpdir(), (int)getpid());
 	(void)snprintf(old, sizeof(old), "%s.1", path);
 	assert_int_equal(vbd_log_queue_create(path, 0600, count_notice, &queue, NULL), VBD_OK);
@@ -311,14 +306,13 @@ static void test_log_queue__a_rotated_file_is_opened_again_by_its_path(void **st
 	(void)unlink(old);
 }
 
-static void test_log_queue__a_file_that_cannot_be_opened_again_stays(void **state)
+TEST(test_log_queue__a_file_that_cannot_be_opened_again_stays)
 {
 	unsigned int descriptors = unit_descriptors();
 	struct vbd_log_queue *queue = NULL;
 	char folder[200], path[220];
 	struct vbd_error err = {0};
 
-	(void)state;
 	(void)snprintf(folder, sizeof(folder), "%s/folder-%d", unit_tmpdir(), (int)getpid());
 	(void)snprintf(path, sizeof(path), "%s/file", folder);
 	assert_int_equal(mkdir(folder, 0700), 0);
@@ -358,13 +352,12 @@ enum vbd_status __wrap_vbd_thread_start(void *(*run)(void *), void *arg, const c
 			 : __real_vbd_thread_start(run, arg, text, ret_thread, err);
 }
 
-static void test_log_queue__one_that_can_not_begin_leaves_nothing(void **state)
+TEST(test_log_queue__one_that_can_not_begin_leaves_nothing)
 {
 	unsigned int descriptors = unit_descriptors();
 	struct vbd_log_queue *queue = NULL;
 	struct vbd_error err = {0};
 
-	(void)state;
 	no_memory = true;
 	assert_int_equal(vbd_log_queue_create("/dev/null", 0600, count_notice, &queue, &err),
 		VBD_E_NO_MEMORY);
@@ -378,23 +371,4 @@ static void test_log_queue__one_that_can_not_begin_leaves_nothing(void **state)
 	assert_string_equal(err.text, "no thread for the log");
 	assert_null(queue);
 	assert_int_equal(unit_descriptors(), descriptors);
-}
-
-#define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(test_log_queue__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		QUEUE_TEST(lines_are_written_in_their_order_before_the_stop_ends),
-		QUEUE_TEST(a_notice_stands_where_lines_found_no_room),
-		QUEUE_TEST(lines_lost_by_an_error_are_said_after_it),
-		QUEUE_TEST(the_log_of_a_terminal_that_is_gone_is_dropped),
-		QUEUE_TEST(a_stop_does_not_wait_for_ever_for_the_reader),
-		QUEUE_TEST(lines_of_several_threads_do_not_mix),
-		cmocka_unit_test(test_log_queue__a_rotated_file_is_opened_again_by_its_path),
-		cmocka_unit_test(test_log_queue__a_file_that_cannot_be_opened_again_stays),
-		cmocka_unit_test(test_log_queue__one_that_can_not_begin_leaves_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

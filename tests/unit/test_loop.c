@@ -114,6 +114,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define LOOP_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static void count(void *arg)
 {
 	struct fixture *f = arg;
@@ -144,9 +146,8 @@ static void note_order(void *arg)
 	f->deferred_calls++;
 }
 
-static void test_loop__after_a_stop_of_the_process_descriptors_go_before_deadlines(void **state)
+LOOP_TEST(test_loop__after_a_stop_of_the_process_descriptors_go_before_deadlines)
 {
-	struct fixture *f = *state;
 	int fd = eventfd(0, EFD_CLOEXEC);
 	uint64_t one = 1;
 
@@ -164,9 +165,8 @@ static void test_loop__after_a_stop_of_the_process_descriptors_go_before_deadlin
 	(void)close(fd);
 }
 
-static void test_loop__a_readable_descriptor_is_reported_until_it_is_read(void **state)
+LOOP_TEST(test_loop__a_readable_descriptor_is_reported_until_it_is_read)
 {
-	struct fixture *f = *state;
 	int fd = eventfd(1, EFD_CLOEXEC);
 	uint64_t n;
 
@@ -184,10 +184,8 @@ static void test_loop__a_readable_descriptor_is_reported_until_it_is_read(void *
 	(void)close(fd);
 }
 
-static void test_loop__a_stopped_watch_says_nothing_and_its_descriptor_can_be_watched_again(
-	void **state)
+LOOP_TEST(test_loop__a_stopped_watch_says_nothing_and_its_descriptor_can_be_watched_again)
 {
-	struct fixture *f = *state;
 	int fd = eventfd(1, EFD_CLOEXEC);
 
 	assert_int_equal(
@@ -205,9 +203,8 @@ static void test_loop__a_stopped_watch_says_nothing_and_its_descriptor_can_be_wa
 	(void)close(fd);
 }
 
-static void test_loop__a_second_watch_of_a_descriptor_is_refused(void **state)
+LOOP_TEST(test_loop__a_second_watch_of_a_descriptor_is_refused)
 {
-	struct fixture *f = *state;
 	int fd = eventfd(0, EFD_CLOEXEC);
 	struct vbd_fd_watch *second = NULL;
 
@@ -223,10 +220,8 @@ static void test_loop__a_second_watch_of_a_descriptor_is_refused(void **state)
 	(void)close(fd);
 }
 
-static void test_loop__a_descriptor_that_cannot_be_polled_is_an_error(void **state)
+LOOP_TEST(test_loop__a_descriptor_that_cannot_be_polled_is_an_error)
 {
-	struct fixture *f = *state;
-
 	assert_int_not_equal(vbd_fd_watch_start(f->loop, 9999, VBD_FD_READ, drain_eventfd, f,
 				     &f->watch, &f->err),
 		VBD_OK);
@@ -243,9 +238,8 @@ static void stop_own_watch(unsigned int events, void *arg)
 	f->watch = NULL;
 }
 
-static void test_loop__a_watch_may_be_stopped_in_its_own_callback(void **state)
+LOOP_TEST(test_loop__a_watch_may_be_stopped_in_its_own_callback)
 {
-	struct fixture *f = *state;
 	int fd = eventfd(1, EFD_CLOEXEC);
 
 	assert_int_equal(
@@ -257,9 +251,8 @@ static void test_loop__a_watch_may_be_stopped_in_its_own_callback(void **state)
 	(void)close(fd);
 }
 
-static void test_loop__a_peer_that_closes_is_a_hangup(void **state)
+LOOP_TEST(test_loop__a_peer_that_closes_is_a_hangup)
 {
-	struct fixture *f = *state;
 	int pair[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -275,9 +268,8 @@ static void test_loop__a_peer_that_closes_is_a_hangup(void **state)
 	(void)close(pair[0]);
 }
 
-static void test_loop__a_peer_that_may_still_read_is_not_gone(void **state)
+LOOP_TEST(test_loop__a_peer_that_may_still_read_is_not_gone)
 {
-	struct fixture *f = *state;
 	int pair[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -294,9 +286,8 @@ static void test_loop__a_peer_that_may_still_read_is_not_gone(void **state)
 	(void)close(pair[0]);
 }
 
-static void test_loop__an_error_on_a_descriptor_is_reported_and_the_watch_goes_on(void **state)
+LOOP_TEST(test_loop__an_error_on_a_descriptor_is_reported_and_the_watch_goes_on)
 {
-	struct fixture *f = *state;
 	int pipe_fds[2];
 
 	assert_int_equal(pipe(pipe_fds), 0);
@@ -312,9 +303,8 @@ static void test_loop__an_error_on_a_descriptor_is_reported_and_the_watch_goes_o
 	(void)close(pipe_fds[1]);
 }
 
-static void test_loop__an_epoll_descriptor_can_be_watched(void **state)
+LOOP_TEST(test_loop__an_epoll_descriptor_can_be_watched)
 {
-	struct fixture *f = *state;
 	struct epoll_event want = {.events = EPOLLIN};
 	int inner = eventfd(1, EFD_CLOEXEC);
 	int fd = epoll_create1(EPOLL_CLOEXEC);
@@ -330,9 +320,8 @@ static void test_loop__an_epoll_descriptor_can_be_watched(void **state)
 	(void)close(inner);
 }
 
-static void test_loop__a_timer_comes_once_and_never_early(void **state)
+LOOP_TEST(test_loop__a_timer_comes_once_and_never_early)
 {
-	struct fixture *f = *state;
 	uint64_t set_ns;
 
 	assert_int_equal(vbd_timer_create(f->loop, count, f, &f->timer, &f->err), VBD_OK);
@@ -346,9 +335,8 @@ static void test_loop__a_timer_comes_once_and_never_early(void **state)
 	vbd_timer_destroy(f->timer);
 }
 
-static void test_loop__a_timer_counts_from_now_and_not_from_the_start_of_the_turn(void **state)
+LOOP_TEST(test_loop__a_timer_counts_from_now_and_not_from_the_start_of_the_turn)
 {
-	struct fixture *f = *state;
 	const struct timespec pause = {.tv_nsec = 5 * (long)VBD_NS_PER_MS};
 	uint64_t set_ns;
 
@@ -362,10 +350,8 @@ static void test_loop__a_timer_counts_from_now_and_not_from_the_start_of_the_tur
 	vbd_timer_destroy(f->timer);
 }
 
-static void test_loop__a_timer_cleared_or_set_again_drops_its_old_time(void **state)
+LOOP_TEST(test_loop__a_timer_cleared_or_set_again_drops_its_old_time)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(vbd_timer_create(f->loop, count, f, &f->timer, &f->err), VBD_OK);
 	vbd_timer_set(f->timer, 0);
 	vbd_timer_clear(f->timer);
@@ -391,10 +377,8 @@ static void set_again_with_0(void *arg)
 	vbd_timer_set(f->timer, 0);
 }
 
-static void test_loop__a_timer_of_0_ms_that_sets_itself_again_does_not_hold_the_turn(void **state)
+LOOP_TEST(test_loop__a_timer_of_0_ms_that_sets_itself_again_does_not_hold_the_turn)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(
 		vbd_timer_create(f->loop, set_again_with_0, f, &f->timer, &f->err), VBD_OK);
 	vbd_timer_set(f->timer, 0);
@@ -414,10 +398,8 @@ static void destroy_both_timers(void *arg)
 	vbd_timer_destroy(f->other);
 }
 
-static void test_loop__a_timer_may_destroy_itself_and_one_that_is_due(void **state)
+LOOP_TEST(test_loop__a_timer_may_destroy_itself_and_one_that_is_due)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(
 		vbd_timer_create(f->loop, destroy_both_timers, f, &f->timer, &f->err), VBD_OK);
 	assert_int_equal(
@@ -429,9 +411,8 @@ static void test_loop__a_timer_may_destroy_itself_and_one_that_is_due(void **sta
 	assert_int_equal(f->calls, 1);
 }
 
-static void test_loop__stopping_nothing_is_fine(void **state)
+LOOP_TEST(test_loop__stopping_nothing_is_fine)
 {
-	(void)state;
 	vbd_fd_watch_stop(NULL);
 	vbd_timer_clear(NULL);
 	vbd_timer_destroy(NULL);
@@ -456,10 +437,8 @@ static void defer_from_timer(void *arg)
 	assert_int_equal(f->deferred_calls, 0);
 }
 
-static void test_loop__what_a_timer_defers_runs_once_without_a_sleep_before(void **state)
+LOOP_TEST(test_loop__what_a_timer_defers_runs_once_without_a_sleep_before)
 {
-	struct fixture *f = *state;
-
 	vbd_deferred_init(&f->deferred, on_deferred);
 	assert_int_equal(
 		vbd_timer_create(f->loop, defer_from_timer, f, &f->timer, &f->err), VBD_OK);
@@ -472,10 +451,8 @@ static void test_loop__what_a_timer_defers_runs_once_without_a_sleep_before(void
 	vbd_timer_destroy(f->timer);
 }
 
-static void test_loop__what_is_deferred_outside_a_turn_keeps_the_loop_from_sleeping(void **state)
+LOOP_TEST(test_loop__what_is_deferred_outside_a_turn_keeps_the_loop_from_sleeping)
 {
-	struct fixture *f = *state;
-
 	vbd_deferred_init(&f->deferred, on_deferred);
 	vbd_loop_defer(f->loop, &f->deferred);
 	vbd_loop_turn(f->loop, true);
@@ -493,10 +470,8 @@ static void defer_again(struct vbd_deferred *self)
 		vbd_loop_stop(f->loop);
 }
 
-static void test_loop__what_defers_itself_again_runs_turn_by_turn(void **state)
+LOOP_TEST(test_loop__what_defers_itself_again_runs_turn_by_turn)
 {
-	struct fixture *f = *state;
-
 	vbd_deferred_init(&f->deferred, defer_again);
 	vbd_loop_defer(f->loop, &f->deferred);
 	vbd_loop_run(f->loop);
@@ -517,10 +492,8 @@ static void must_not_run(struct vbd_deferred *self)
 	fail();
 }
 
-static void test_loop__what_is_deferred_may_be_taken_back(void **state)
+LOOP_TEST(test_loop__what_is_deferred_may_be_taken_back)
 {
-	struct fixture *f = *state;
-
 	vbd_deferred_init(&f->deferred, remove_the_second);
 	vbd_deferred_init(&f->second, must_not_run);
 	vbd_loop_defer(f->loop, &f->deferred);
@@ -529,10 +502,8 @@ static void test_loop__what_is_deferred_may_be_taken_back(void **state)
 	assert_int_equal(f->deferred_calls, 1);
 }
 
-static void test_loop__what_is_still_deferred_runs_when_the_loop_is_destroyed(void **state)
+LOOP_TEST(test_loop__what_is_still_deferred_runs_when_the_loop_is_destroyed)
 {
-	struct fixture *f = *state;
-
 	vbd_deferred_init(&f->deferred, on_deferred);
 	vbd_loop_defer(f->loop, &f->deferred);
 	vbd_loop_destroy(f->loop);
@@ -549,9 +520,8 @@ static void stop_the_loop(unsigned int events, void *arg)
 	vbd_loop_stop(f->loop);
 }
 
-static void test_loop__an_idle_loop_sleeps_without_a_limit(void **state)
+LOOP_TEST(test_loop__an_idle_loop_sleeps_without_a_limit)
 {
-	struct fixture *f = *state;
 	int fd = eventfd(0, EFD_CLOEXEC);
 
 	assert_int_equal(
@@ -565,10 +535,8 @@ static void test_loop__an_idle_loop_sleeps_without_a_limit(void **state)
 	(void)close(fd);
 }
 
-static void test_loop__a_loop_stopped_before_it_runs_returns_at_once(void **state)
+LOOP_TEST(test_loop__a_loop_stopped_before_it_runs_returns_at_once)
 {
-	struct fixture *f = *state;
-
 	vbd_loop_stop(f->loop);
 	vbd_loop_run(f->loop);
 }
@@ -591,10 +559,8 @@ static void work_done(void *arg)
 	vbd_fd_watch_stop(f->watch);
 }
 
-static void test_loop__work_is_done_on_the_control_thread_once(void **state)
+LOOP_TEST(test_loop__work_is_done_on_the_control_thread_once)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(
 		vbd_loop_work(f->loop, VBD_WORK_MEMORY, NULL, wait_at_gate, work_done, f, &f->err),
 		VBD_OK);
@@ -623,10 +589,8 @@ static void do_nothing(void *arg)
 
 #define MANY_JOBS 100
 
-static void test_loop__work_of_one_kind_never_waits_for_that_of_another(void **state)
+LOOP_TEST(test_loop__work_of_one_kind_never_waits_for_that_of_another)
 {
-	struct fixture *f = *state;
-
 	for (unsigned int kind = 0; kind < VBD_WORK_COUNT; kind++) {
 		struct fixture other = {0};
 
@@ -651,11 +615,10 @@ static void test_loop__work_of_one_kind_never_waits_for_that_of_another(void **s
 	}
 }
 
-static void test_loop__an_owner_with_much_work_leaves_threads_to_others(void **state)
+LOOP_TEST(test_loop__an_owner_with_much_work_leaves_threads_to_others)
 {
 	static const enum vbd_work kinds[] = {
 		VBD_WORK_BYTES, VBD_WORK_MEMORY, VBD_WORK_NAMES, VBD_WORK_OBSERVE};
-	struct fixture *f = *state;
 
 	for (size_t k = 0; k < VBD_ARRAY_LEN(kinds); k++) {
 		struct fixture greedy = {0};
@@ -691,9 +654,8 @@ static void fail_timer(void *arg)
 	fail();
 }
 
-static void test_loop__destroying_waits_for_work_whose_end_may_free_handles(void **state)
+LOOP_TEST(test_loop__destroying_waits_for_work_whose_end_may_free_handles)
 {
-	struct fixture *f = *state;
 	int fd = eventfd(1, EFD_CLOEXEC);
 
 	assert_int_equal(vbd_timer_create(f->loop, fail_timer, f, &f->timer, &f->err), VBD_OK);
@@ -711,9 +673,8 @@ static void test_loop__destroying_waits_for_work_whose_end_may_free_handles(void
 	(void)close(fd);
 }
 
-static void test_loop__destroying_frees_handles_that_nobody_stopped(void **state)
+LOOP_TEST(test_loop__destroying_frees_handles_that_nobody_stopped)
 {
-	struct fixture *f = *state;
 	int fd = eventfd(1, EFD_CLOEXEC);
 
 	assert_int_equal(vbd_timer_create(f->loop, fail_timer, f, &f->timer, &f->err), VBD_OK);
@@ -745,9 +706,8 @@ static void resolve(struct fixture *f, const char *host, uint16_t port)
 		VBD_OK);
 }
 
-static void test_loop__a_numeric_ipv4_address_resolves_to_itself_with_its_port(void **state)
+LOOP_TEST(test_loop__a_numeric_ipv4_address_resolves_to_itself_with_its_port)
 {
-	struct fixture *f = *state;
 	const struct sockaddr_in *addr = (const struct sockaddr_in *)&f->addr;
 
 	resolve(f, "192.0.2.7", 7471);
@@ -757,9 +717,8 @@ static void test_loop__a_numeric_ipv4_address_resolves_to_itself_with_its_port(v
 	assert_int_equal(addr->sin_addr.s_addr, inet_addr("192.0.2.7"));
 }
 
-static void test_loop__a_numeric_ipv6_address_keeps_its_scope(void **state)
+LOOP_TEST(test_loop__a_numeric_ipv6_address_keeps_its_scope)
 {
-	struct fixture *f = *state;
 	const struct sockaddr_in6 *addr = (const struct sockaddr_in6 *)&f->addr;
 
 	resolve(f, "fe80::1%lo", 9);
@@ -769,10 +728,8 @@ static void test_loop__a_numeric_ipv6_address_keeps_its_scope(void **state)
 	assert_int_equal(addr->sin6_scope_id, if_nametoindex("lo"));
 }
 
-static void test_loop__a_name_that_does_not_exist_says_so_and_names_the_host(void **state)
+LOOP_TEST(test_loop__a_name_that_does_not_exist_says_so_and_names_the_host)
 {
-	struct fixture *f = *state;
-
 	resolve(f, "no-such-host.invalid", 9);
 	turn_until(f, &f->calls, 1);
 	assert_int_equal(f->answer.status, VBD_E_NAME_NOT_RESOLVED);
@@ -781,9 +738,8 @@ static void test_loop__a_name_that_does_not_exist_says_so_and_names_the_host(voi
 	assert_non_null(strstr(f->answer.text, "no-such-host.invalid"));
 }
 
-static void test_loop__a_name_that_is_too_long_is_refused_without_a_callback(void **state)
+LOOP_TEST(test_loop__a_name_that_is_too_long_is_refused_without_a_callback)
 {
-	struct fixture *f = *state;
 	char host[1000];
 
 	memset(host, 'x', sizeof(host) - 1);
@@ -797,10 +753,8 @@ static void test_loop__a_name_that_is_too_long_is_refused_without_a_callback(voi
 	assert_int_equal(f->calls, 0);
 }
 
-static void test_loop__a_cancelled_resolution_never_calls_back(void **state)
+LOOP_TEST(test_loop__a_cancelled_resolution_never_calls_back)
 {
-	struct fixture *f = *state;
-
 	for (int i = 0; i < 50; i++) {
 		resolve(f, "127.0.0.1", 9);
 		if (i % 2)
@@ -855,9 +809,8 @@ static void let_silent_end(struct fixture *f)
 }
 
 /* Neither those that run, nor those that wait and never run. */
-static void test_loop__look_ups_that_nobody_awaits_hold_up_nobody(void **state)
+LOOP_TEST(test_loop__look_ups_that_nobody_awaits_hold_up_nobody)
 {
-	struct fixture *f = *state;
 	struct silent silent = {0};
 
 	assert_int_equal(sem_init(&g_silent, 0, 0), 0);
@@ -874,9 +827,8 @@ static void test_loop__look_ups_that_nobody_awaits_hold_up_nobody(void **state)
 }
 
 /* Look-ups that one owner leaves again and again wait in the end, but only those of that owner. */
-static void test_loop__an_owner_that_leaves_look_ups_leaves_threads_to_others(void **state)
+LOOP_TEST(test_loop__an_owner_that_leaves_look_ups_leaves_threads_to_others)
 {
-	struct fixture *f = *state;
 	struct silent silent = {0};
 	const char owners[2] = "";
 
@@ -911,9 +863,8 @@ static void leave_all(const struct vbd_addrs *addrs, const struct vbd_error *err
 	leave_silent(f->silent);
 }
 
-static void test_loop__a_resolution_may_cancel_all_others_in_its_callback(void **state)
+LOOP_TEST(test_loop__a_resolution_may_cancel_all_others_in_its_callback)
 {
-	struct fixture *f = *state;
 	struct silent silent = {0};
 
 	f->silent = &silent;
@@ -937,10 +888,8 @@ static void cancel_self(const struct vbd_addrs *addrs, const struct vbd_error *e
 	vbd_resolve_cancel(f->resolution);
 }
 
-static void test_loop__a_resolution_may_be_cancelled_in_its_own_callback(void **state)
+LOOP_TEST(test_loop__a_resolution_may_be_cancelled_in_its_own_callback)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(vbd_resolve(f->loop, NULL, "::1", 9, AF_UNSPEC, cancel_self, f,
 				 &f->resolution, &f->err),
 		VBD_OK);
@@ -954,9 +903,8 @@ static void cancel_when_work_is_done(void *arg)
 	vbd_resolve_cancel(f->resolution);
 }
 
-static void test_loop__destroying_ends_resolutions_without_their_callback(void **state)
+LOOP_TEST(test_loop__destroying_ends_resolutions_without_their_callback)
 {
-	struct fixture *f = *state;
 	struct vbd_resolution *forgotten;
 
 	assert_int_equal(vbd_resolve(f->loop, NULL, "127.0.0.1", 9, AF_UNSPEC, on_resolved, f,
@@ -983,9 +931,8 @@ static void compare_times(void *arg)
 	assert_true(vbd_loop_now_ns(f->loop) == now_ns);
 }
 
-static void test_loop__the_time_stands_still_within_a_turn(void **state)
+LOOP_TEST(test_loop__the_time_stands_still_within_a_turn)
 {
-	struct fixture *f = *state;
 	uint64_t before_ns = vbd_loop_now_ns(f->loop);
 
 	assert_int_equal(vbd_timer_create(f->loop, compare_times, f, &f->timer, &f->err), VBD_OK);
@@ -995,9 +942,8 @@ static void test_loop__the_time_stands_still_within_a_turn(void **state)
 	vbd_timer_destroy(f->timer);
 }
 
-static void test_loop__everything_that_needs_memory_says_when_there_is_none(void **state)
+LOOP_TEST(test_loop__everything_that_needs_memory_says_when_there_is_none)
 {
-	struct fixture *f = *state;
 	struct vbd_loop *loop = NULL;
 	int fd = eventfd(0, EFD_CLOEXEC);
 
@@ -1019,54 +965,4 @@ static void test_loop__everything_that_needs_memory_says_when_there_is_none(void
 	assert_null(f->timer);
 	assert_null(f->resolution);
 	(void)close(fd);
-}
-
-#define LOOP_TEST(name) cmocka_unit_test_setup_teardown(test_loop__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LOOP_TEST(after_a_stop_of_the_process_descriptors_go_before_deadlines),
-		LOOP_TEST(a_readable_descriptor_is_reported_until_it_is_read),
-		LOOP_TEST(a_stopped_watch_says_nothing_and_its_descriptor_can_be_watched_again),
-		LOOP_TEST(a_second_watch_of_a_descriptor_is_refused),
-		LOOP_TEST(a_descriptor_that_cannot_be_polled_is_an_error),
-		LOOP_TEST(a_watch_may_be_stopped_in_its_own_callback),
-		LOOP_TEST(a_peer_that_closes_is_a_hangup),
-		LOOP_TEST(a_peer_that_may_still_read_is_not_gone),
-		LOOP_TEST(an_error_on_a_descriptor_is_reported_and_the_watch_goes_on),
-		LOOP_TEST(an_epoll_descriptor_can_be_watched),
-		LOOP_TEST(a_timer_comes_once_and_never_early),
-		LOOP_TEST(a_timer_counts_from_now_and_not_from_the_start_of_the_turn),
-		LOOP_TEST(a_timer_cleared_or_set_again_drops_its_old_time),
-		LOOP_TEST(a_timer_of_0_ms_that_sets_itself_again_does_not_hold_the_turn),
-		LOOP_TEST(a_timer_may_destroy_itself_and_one_that_is_due),
-		LOOP_TEST(stopping_nothing_is_fine),
-		LOOP_TEST(what_a_timer_defers_runs_once_without_a_sleep_before),
-		LOOP_TEST(what_is_deferred_outside_a_turn_keeps_the_loop_from_sleeping),
-		LOOP_TEST(what_defers_itself_again_runs_turn_by_turn),
-		LOOP_TEST(what_is_deferred_may_be_taken_back),
-		LOOP_TEST(what_is_still_deferred_runs_when_the_loop_is_destroyed),
-		LOOP_TEST(an_idle_loop_sleeps_without_a_limit),
-		LOOP_TEST(a_loop_stopped_before_it_runs_returns_at_once),
-		LOOP_TEST(work_is_done_on_the_control_thread_once),
-		LOOP_TEST(work_of_one_kind_never_waits_for_that_of_another),
-		LOOP_TEST(an_owner_with_much_work_leaves_threads_to_others),
-		LOOP_TEST(destroying_waits_for_work_whose_end_may_free_handles),
-		LOOP_TEST(destroying_frees_handles_that_nobody_stopped),
-		LOOP_TEST(a_numeric_ipv4_address_resolves_to_itself_with_its_port),
-		LOOP_TEST(a_numeric_ipv6_address_keeps_its_scope),
-		LOOP_TEST(a_name_that_does_not_exist_says_so_and_names_the_host),
-		LOOP_TEST(a_name_that_is_too_long_is_refused_without_a_callback),
-		LOOP_TEST(a_cancelled_resolution_never_calls_back),
-		LOOP_TEST(look_ups_that_nobody_awaits_hold_up_nobody),
-		LOOP_TEST(an_owner_that_leaves_look_ups_leaves_threads_to_others),
-		LOOP_TEST(a_resolution_may_cancel_all_others_in_its_callback),
-		LOOP_TEST(a_resolution_may_be_cancelled_in_its_own_callback),
-		LOOP_TEST(destroying_ends_resolutions_without_their_callback),
-		LOOP_TEST(the_time_stands_still_within_a_turn),
-		LOOP_TEST(everything_that_needs_memory_says_when_there_is_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define MAILBOX_TEST(name) TEST_WITH(name, struct vbd_mailbox *box, setup, teardown)
+
 static bool readable(const struct vbd_mailbox *box)
 {
 	struct pollfd fd = {.fd = vbd_mailbox_fd(box), .events = POLLIN};
@@ -53,10 +55,8 @@ static bool readable(const struct vbd_mailbox *box)
 	return poll(&fd, 1, 0) == 1;
 }
 
-static void test_mailbox__an_empty_box_gives_nothing_and_is_silent(void **state)
+MAILBOX_TEST(test_mailbox__an_empty_box_gives_nothing_and_is_silent)
 {
-	struct vbd_mailbox *box = *state;
-
 	assert_null(vbd_mailbox_take(box));
 	assert_null(vbd_mailbox_take(box));
 	assert_false(readable(box));
@@ -64,9 +64,8 @@ static void test_mailbox__an_empty_box_gives_nothing_and_is_silent(void **state)
 	assert_false(readable(box));
 }
 
-static void test_mailbox__items_come_out_in_the_order_they_were_sent(void **state)
+MAILBOX_TEST(test_mailbox__items_come_out_in_the_order_they_were_sent)
 {
-	struct vbd_mailbox *box = *state;
 	struct vbd_mailbox_item items[5];
 
 	/* Each round empties the box at another place of the queue. */
@@ -85,9 +84,8 @@ static void test_mailbox__items_come_out_in_the_order_they_were_sent(void **stat
 	}
 }
 
-static void test_mailbox__what_is_left_waits_until_the_receiver_wakes(void **state)
+MAILBOX_TEST(test_mailbox__what_is_left_waits_until_the_receiver_wakes)
 {
-	struct vbd_mailbox *box = *state;
 	struct vbd_mailbox_item left, sent;
 
 	vbd_mailbox_leave(box, &left);
@@ -103,9 +101,8 @@ static void test_mailbox__what_is_left_waits_until_the_receiver_wakes(void **sta
 	assert_false(readable(box));
 }
 
-static void test_mailbox__an_item_may_be_sent_again_once_it_is_taken(void **state)
+MAILBOX_TEST(test_mailbox__an_item_may_be_sent_again_once_it_is_taken)
 {
-	struct vbd_mailbox *box = *state;
 	struct vbd_mailbox_item a = {.kind = 1};
 	struct vbd_mailbox_item b = {.kind = 2};
 
@@ -118,9 +115,8 @@ static void test_mailbox__an_item_may_be_sent_again_once_it_is_taken(void **stat
 	assert_null(vbd_mailbox_take(box));
 }
 
-static void test_mailbox__the_receiver_is_woken_once_until_it_rearms(void **state)
+MAILBOX_TEST(test_mailbox__the_receiver_is_woken_once_until_it_rearms)
 {
-	struct vbd_mailbox *box = *state;
 	struct vbd_mailbox_item items[3];
 
 	vbd_mailbox_send(box, &items[0]);
@@ -175,9 +171,8 @@ static void receive_all(struct vbd_mailbox *box)
 	}
 }
 
-static void test_mailbox__every_item_of_every_thread_arrives_once_and_in_order(void **state)
+MAILBOX_TEST(test_mailbox__every_item_of_every_thread_arrives_once_and_in_order)
 {
-	struct vbd_mailbox *box = *state;
 	struct sender senders[SENDERS];
 	pthread_t threads[SENDERS];
 
@@ -196,20 +191,4 @@ static void test_mailbox__every_item_of_every_thread_arrives_once_and_in_order(v
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 		free(senders[i].entries);
 	}
-}
-
-#define MAILBOX_TEST(name) cmocka_unit_test_setup_teardown(test_mailbox__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MAILBOX_TEST(an_empty_box_gives_nothing_and_is_silent),
-		MAILBOX_TEST(items_come_out_in_the_order_they_were_sent),
-		MAILBOX_TEST(what_is_left_waits_until_the_receiver_wakes),
-		MAILBOX_TEST(an_item_may_be_sent_again_once_it_is_taken),
-		MAILBOX_TEST(the_receiver_is_woken_once_until_it_rearms),
-		MAILBOX_TEST(every_item_of_every_thread_arrives_once_and_in_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

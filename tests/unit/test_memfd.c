@@ -111,6 +111,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define MEMFD_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static void assert_every_byte(const struct fixture *f, uint8_t value)
 {
 	for (size_t i = 0; i < SIZE_BYTES; i++)
@@ -126,10 +128,8 @@ static blkcnt_t blocks(int fd)
 	return stat.st_blocks;
 }
 
-static void test_memfd__its_memory_is_zeroed_and_there_from_the_start(void **state)
+MEMFD_TEST(test_memfd__its_memory_is_zeroed_and_there_from_the_start)
 {
-	struct fixture *f = *state;
-
 	assert_true((size_t)blocks(f->fd) * 512 >= SIZE_BYTES);
 	assert_every_byte(f, 0);
 	assert_int_equal(fcntl(f->fd, F_GETFD), FD_CLOEXEC);
@@ -137,9 +137,8 @@ static void test_memfd__its_memory_is_zeroed_and_there_from_the_start(void **sta
 
 /* A memfd that takes all memory makes the OOM killer end every process of the host. RLIMIT_FSIZE
  * prevents that here, should the check for it be gone. */
-static void test_memfd__memory_that_is_not_there_is_refused_before_it_is_used(void **state)
+MEMFD_TEST(test_memfd__memory_that_is_not_there_is_refused_before_it_is_used)
 {
-	struct fixture *f = *state;
 	struct rlimit limit, low;
 	int fd;
 
@@ -153,10 +152,9 @@ static void test_memfd__memory_that_is_not_there_is_refused_before_it_is_used(vo
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void test_memfd__memory_that_others_take_meanwhile_is_told(void **state)
+MEMFD_TEST(test_memfd__memory_that_others_take_meanwhile_is_told)
 {
 	const uint64_t mib = 1048576;
-	struct fixture *f = *state;
 	int fd = -1;
 
 	n_asked = 0;
@@ -175,13 +173,12 @@ static void test_memfd__memory_that_others_take_meanwhile_is_told(void **state)
 
 /* cp(1) opens its destination so. Afterwards the mapping would end in SIGBUS. */
 /* More huge pages than any machine has reserved. */
-static void test_memfd__huge_pages_that_are_not_there_are_refused(void **state)
+MEMFD_TEST(test_memfd__huge_pages_that_are_not_there_are_refused)
 {
 	struct vbd_error err = {0};
 	uint64_t page_bytes;
 	int fd = -1;
 
-	(void)state;
 	if (vbd_hugepage_choose(0, &page_bytes, &err) != VBD_OK)
 		skip();
 	assert_int_equal(
@@ -200,7 +197,7 @@ static void have_files(const char *const (*rows)[2], size_t count)
 	}
 }
 
-static void test_memfd__huge_pages_that_an_attempt_took_are_free_again(void **state)
+MEMFD_TEST(test_memfd__huge_pages_that_an_attempt_took_are_free_again)
 {
 	static const char *const rows[][2] = {{HUGE_DIR "nr_hugepages", "4\n"}, {FREE_FILE, "2\n"},
 		{HUGE_DIR "resv_hugepages", "0\n"}};
@@ -208,7 +205,6 @@ static void test_memfd__huge_pages_that_an_attempt_took_are_free_again(void **st
 	enum vbd_status status;
 	int fd = -1;
 
-	(void)state;
 	have_files(rows, VBD_ARRAY_LEN(rows));
 	attempt_fails = true;
 	status = vbd_memfd_create((size_t)8 << 20, (size_t)2 << 20, &fd, &err);
@@ -241,7 +237,7 @@ static void must_explain(const char *const (*more)[2], size_t count, const char 
 #define V2     "/sys/fs/cgroup/"
 #define V1     "/sys/fs/cgroup/hugetlb/"
 
-static void test_memfd__huge_pages_within_the_free_ones_are_refused_by_another_limit(void **state)
+MEMFD_TEST(test_memfd__huge_pages_within_the_free_ones_are_refused_by_another_limit)
 {
 	static const struct {
 		const char *files[4][2];
@@ -265,7 +261,6 @@ static void test_memfd__huge_pages_within_the_free_ones_are_refused_by_another_l
 			       "a:b/hugetlb.2MB.limit_in_bytes is 2097152, and 0 are used"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		size_t count = 0;
 
@@ -275,9 +270,8 @@ static void test_memfd__huge_pages_within_the_free_ones_are_refused_by_another_l
 	}
 }
 
-static void test_memfd__nobody_can_truncate_it(void **state)
+MEMFD_TEST(test_memfd__nobody_can_truncate_it)
 {
-	struct fixture *f = *state;
 	char path[40];
 
 	memset(f->bytes, 7, SIZE_BYTES);
@@ -290,18 +284,14 @@ static void test_memfd__nobody_can_truncate_it(void **state)
 	assert_every_byte(f, 7);
 }
 
-static void test_memfd__nobody_can_seal_it_further(void **state)
+MEMFD_TEST(test_memfd__nobody_can_seal_it_further)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(fcntl(f->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), -1);
 	assert_int_equal(errno, EPERM);
 }
 
-static void test_memfd__a_hole_reads_as_zeros(void **state)
+MEMFD_TEST(test_memfd__a_hole_reads_as_zeros)
 {
-	struct fixture *f = *state;
-
 	memset(f->bytes, 7, SIZE_BYTES);
 	assert_int_equal(
 		fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)SIZE_BYTES),
@@ -309,9 +299,8 @@ static void test_memfd__a_hole_reads_as_zeros(void **state)
 	assert_every_byte(f, 0);
 }
 
-static void test_memfd__a_descriptor_for_reading_can_not_write(void **state)
+MEMFD_TEST(test_memfd__a_descriptor_for_reading_can_not_write)
 {
-	struct fixture *f = *state;
 	uint8_t byte = 1;
 	void *bytes;
 	int fd;
@@ -330,9 +319,8 @@ static void test_memfd__a_descriptor_for_reading_can_not_write(void **state)
 	assert_int_equal(close(fd), 0);
 }
 
-static void test_memfd__a_descriptor_for_writing_has_an_offset_of_its_own(void **state)
+MEMFD_TEST(test_memfd__a_descriptor_for_writing_has_an_offset_of_its_own)
 {
-	struct fixture *f = *state;
 	uint8_t byte = 1;
 	int fd;
 
@@ -351,9 +339,8 @@ static void must_refuse(int fd, size_t size_bytes, const char *text)
 	assert_non_null(strstr(err.text, text));
 }
 
-static void test_memfd__one_from_elsewhere_is_taken_only_if_it_is_like_an_own_one(void **state)
+MEMFD_TEST(test_memfd__one_from_elsewhere_is_taken_only_if_it_is_like_an_own_one)
 {
-	struct fixture *f = *state;
 	int other = memfd_create("other", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int fds[2];
 	int fd = -1;
@@ -376,9 +363,8 @@ static void test_memfd__one_from_elsewhere_is_taken_only_if_it_is_like_an_own_on
 	(void)close(fd);
 }
 
-static void test_memfd__another_user_gets_no_writable_one_from_it(void **state)
+MEMFD_TEST(test_memfd__another_user_gets_no_writable_one_from_it)
 {
-	struct fixture *f = *state;
 	char path[40];
 	int status;
 	pid_t pid;
@@ -397,36 +383,10 @@ static void test_memfd__another_user_gets_no_writable_one_from_it(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void test_memfd__emptied_it_keeps_no_memory_for_others(void **state)
+MEMFD_TEST(test_memfd__emptied_it_keeps_no_memory_for_others)
 {
-	struct fixture *f = *state;
-
 	memset(f->bytes, 7, SIZE_BYTES);
 	vbd_memfd_empty(f->fd, SIZE_BYTES);
 	assert_int_equal(blocks(f->fd), 0);
 	assert_every_byte(f, 0);
-}
-
-#define MEMFD_TEST(name) cmocka_unit_test_setup_teardown(test_memfd__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MEMFD_TEST(its_memory_is_zeroed_and_there_from_the_start),
-		MEMFD_TEST(memory_that_is_not_there_is_refused_before_it_is_used),
-		MEMFD_TEST(huge_pages_that_are_not_there_are_refused),
-		MEMFD_TEST(huge_pages_that_an_attempt_took_are_free_again),
-		MEMFD_TEST(huge_pages_within_the_free_ones_are_refused_by_another_limit),
-		MEMFD_TEST(memory_that_others_take_meanwhile_is_told),
-		MEMFD_TEST(nobody_can_truncate_it),
-		MEMFD_TEST(nobody_can_seal_it_further),
-		MEMFD_TEST(a_hole_reads_as_zeros),
-		MEMFD_TEST(a_descriptor_for_reading_can_not_write),
-		MEMFD_TEST(a_descriptor_for_writing_has_an_offset_of_its_own),
-		MEMFD_TEST(one_from_elsewhere_is_taken_only_if_it_is_like_an_own_one),
-		MEMFD_TEST(another_user_gets_no_writable_one_from_it),
-		MEMFD_TEST(emptied_it_keeps_no_memory_for_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

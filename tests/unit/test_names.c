@@ -55,9 +55,8 @@ static void check_texts(const char *(*text_of)(int))
 	}
 }
 
-static void test_names__cm_events_are_named_as_the_library_does(void **state)
+TEST(test_names__cm_events_are_named_as_the_library_does)
 {
-	(void)state;
 	assert_int_equal(check_names(vbd_cm_event_name, "RDMA_CM_EVENT_UNKNOWN"),
 		RDMA_CM_EVENT_TIMEWAIT_EXIT + 1);
 	check_texts(vbd_cm_event_text);
@@ -66,9 +65,8 @@ static void test_names__cm_events_are_named_as_the_library_does(void **state)
 			vbd_cm_event_name(type), rdma_event_str((enum rdma_cm_event_type)type));
 }
 
-static void test_names__reject_reasons_are_told_apart(void **state)
+TEST(test_names__reject_reasons_are_told_apart)
 {
-	(void)state;
 	assert_int_equal(check_names(vbd_cm_reject_name, "unknown reason"), 34);
 	assert_non_null(strstr(vbd_cm_reject_name(8), "nobody listens"));
 	assert_non_null(strstr(vbd_cm_reject_name(28), "refused"));
@@ -77,9 +75,8 @@ static void test_names__reject_reasons_are_told_apart(void **state)
 	assert_string_equal(vbd_cm_reject_name(-ETIMEDOUT), "timeout");
 }
 
-static void test_names__every_completion_status_has_name_text_and_class(void **state)
+TEST(test_names__every_completion_status_has_name_text_and_class)
 {
-	(void)state;
 	assert_int_equal(
 		check_names(vbd_wc_status_name, "IBV_WC_UNKNOWN"), IBV_WC_TM_RNDV_INCOMPLETE + 1);
 	check_texts(vbd_wc_status_text);
@@ -96,11 +93,10 @@ static void test_names__every_completion_status_has_name_text_and_class(void **s
 	assert_int_equal(vbd_wc_status_class(IBV_WC_LOC_LEN_ERR), VBD_E_LOCAL_ERROR);
 }
 
-static void test_names__qp_states_are_those_of_the_contract(void **state)
+TEST(test_names__qp_states_are_those_of_the_contract)
 {
 	struct openapi_enum contract;
 
-	(void)state;
 	assert_int_equal(check_names(vbd_qp_state_name, "UNKNOWN"), IBV_QPS_ERR + 1);
 	openapi_read_enum("QpState", &contract);
 	for (int number = 0; number <= IBV_QPS_ERR + 1; number++)
@@ -108,18 +104,16 @@ static void test_names__qp_states_are_those_of_the_contract(void **state)
 	assert_int_equal(contract.count, IBV_QPS_ERR + 2);
 }
 
-static void test_names__async_events_are_all_named(void **state)
+TEST(test_names__async_events_are_all_named)
 {
-	(void)state;
 	assert_int_equal(check_names(vbd_async_event_name, "unknown"), IBV_EVENT_WQ_FATAL + 1);
 	check_texts(vbd_async_event_text);
 }
 
-static void test_names__port_states_are_those_of_the_contract(void **state)
+TEST(test_names__port_states_are_those_of_the_contract)
 {
 	struct openapi_enum contract;
 
-	(void)state;
 	assert_int_equal(check_names(vbd_port_state_name, "unknown"), IBV_PORT_ACTIVE_DEFER + 1);
 	assert_int_equal(check_names(vbd_phys_state_name, "unknown"), 8);
 	/* The enum after the port's number is the port's state. */
@@ -128,11 +122,10 @@ static void test_names__port_states_are_those_of_the_contract(void **state)
 		assert_true(openapi_enum_has(&contract, vbd_port_state_name(number)));
 }
 
-static void test_names__device_states_are_those_of_the_contract(void **state)
+TEST(test_names__device_states_are_those_of_the_contract)
 {
 	struct openapi_enum contract;
 
-	(void)state;
 	openapi_read_property_enum("Device", "state", &contract);
 	for (unsigned int i = 0; i < VBD_DEVICE_STATE_COUNT; i++)
 		assert_true(openapi_enum_has(
@@ -140,9 +133,8 @@ static void test_names__device_states_are_those_of_the_contract(void **state)
 	assert_int_equal(contract.count, VBD_DEVICE_STATE_COUNT);
 }
 
-static void test_names__an_mtu_survives_the_way_there_and_back(void **state)
+TEST(test_names__an_mtu_survives_the_way_there_and_back)
 {
-	(void)state;
 	assert_int_equal(vbd_mtu_bytes(IBV_MTU_256), 256);
 	assert_int_equal(vbd_mtu_bytes(IBV_MTU_4096), 4096);
 	for (int mtu = IBV_MTU_256; mtu <= IBV_MTU_4096; mtu++)
@@ -155,9 +147,8 @@ static void test_names__an_mtu_survives_the_way_there_and_back(void **state)
 }
 
 /* IBTA table 46: 0 is the longest time, the others grow by one or two steps for each doubling. */
-static void test_names__rnr_timers_are_those_of_the_standard(void **state)
+TEST(test_names__rnr_timers_are_those_of_the_standard)
 {
-	(void)state;
 	assert_int_equal(vbd_min_rnr_timer_ns(0), 655360000);
 	assert_int_equal(vbd_min_rnr_timer_ns(1), 10000);
 	assert_int_equal(vbd_min_rnr_timer_ns(4), 40000);
@@ -172,30 +163,11 @@ static void test_names__rnr_timers_are_those_of_the_standard(void **state)
 	assert_int_equal(vbd_min_rnr_timer_ns(32), vbd_min_rnr_timer_ns(0));
 }
 
-static void test_names__ack_timeouts_double(void **state)
+TEST(test_names__ack_timeouts_double)
 {
-	(void)state;
 	assert_int_equal(vbd_ack_timeout_ns(0), 0);
 	assert_int_equal(vbd_ack_timeout_ns(1), 8192);
 	assert_int_equal(vbd_ack_timeout_ns(14), 67108864);
 	assert_int_equal(vbd_ack_timeout_ns(19), 2147483648);
 	assert_int_equal(vbd_ack_timeout_ns(31), 8796093022208);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names__cm_events_are_named_as_the_library_does),
-		cmocka_unit_test(test_names__reject_reasons_are_told_apart),
-		cmocka_unit_test(test_names__every_completion_status_has_name_text_and_class),
-		cmocka_unit_test(test_names__qp_states_are_those_of_the_contract),
-		cmocka_unit_test(test_names__async_events_are_all_named),
-		cmocka_unit_test(test_names__port_states_are_those_of_the_contract),
-		cmocka_unit_test(test_names__device_states_are_those_of_the_contract),
-		cmocka_unit_test(test_names__an_mtu_survives_the_way_there_and_back),
-		cmocka_unit_test(test_names__rnr_timers_are_those_of_the_standard),
-		cmocka_unit_test(test_names__ack_timeouts_double),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,49 +35,42 @@ static int end_watch(void **state)
 	return close(*(int *)*state);
 }
 
-static void test_neighbours__without_a_watch_each_may_be_lost(void **state)
+#define NEIGHBOURS_TEST(name) TEST_WITH(name, int *watch, watch_table, end_watch)
+
+NEIGHBOURS_TEST(test_neighbours__without_a_watch_each_may_be_lost)
 {
-	(void)state;
 	assert_true(vbd_pv_neighbours_lost(-1));
 }
 
-static void test_neighbours__a_new_one_is_no_loss(void **state)
+NEIGHBOURS_TEST(test_neighbours__a_new_one_is_no_loss)
 {
-	int watch = *(int *)*state;
-
-	assert_false(vbd_pv_neighbours_lost(watch));
+	assert_false(vbd_pv_neighbours_lost(*watch));
 	run(ADD);
-	assert_false(vbd_pv_neighbours_lost(watch));
+	assert_false(vbd_pv_neighbours_lost(*watch));
 }
 
-static void test_neighbours__a_flush_is_a_loss_once(void **state)
+NEIGHBOURS_TEST(test_neighbours__a_flush_is_a_loss_once)
 {
-	int watch = *(int *)*state;
-
 	run(ADD);
 	run("ip neigh flush dev lo");
-	assert_true(vbd_pv_neighbours_lost(watch));
-	assert_false(vbd_pv_neighbours_lost(watch));
+	assert_true(vbd_pv_neighbours_lost(*watch));
+	assert_false(vbd_pv_neighbours_lost(*watch));
 }
 
-static void test_neighbours__one_that_does_not_answer_is_a_loss(void **state)
+NEIGHBOURS_TEST(test_neighbours__one_that_does_not_answer_is_a_loss)
 {
-	int watch = *(int *)*state;
-
 	run(ADD);
 	run("ip neigh change 0.0.0.0 nud failed dev lo");
-	assert_true(vbd_pv_neighbours_lost(watch));
+	assert_true(vbd_pv_neighbours_lost(*watch));
 }
 
-static void test_neighbours__news_that_were_lost_are_a_loss(void **state)
+NEIGHBOURS_TEST(test_neighbours__news_that_were_lost_are_a_loss)
 {
-	int watch = *(int *)*state;
-
 	run("for i in $(seq 200); do " ADD
 	    "; ip neigh replace 0.0.0.0 lladdr 02:00:00:00:00:03 nud "
 	    "reachable dev lo; done");
-	assert_true(vbd_pv_neighbours_lost(watch));
-	assert_false(vbd_pv_neighbours_lost(watch));
+	assert_true(vbd_pv_neighbours_lost(*watch));
+	assert_false(vbd_pv_neighbours_lost(*watch));
 }
 
 /* A namespace needs root, or a user namespace in which this user is root. */
@@ -97,21 +90,11 @@ static bool get_namespace(void)
 	return mapped;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(test_neighbours__##name, watch_table, end_watch)
-
-int main(void)
+int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(without_a_watch_each_may_be_lost),
-		TEST(a_new_one_is_no_loss),
-		TEST(a_flush_is_a_loss_once),
-		TEST(one_that_does_not_answer_is_a_loss),
-		TEST(news_that_were_lost_are_a_loss),
-	};
-
 	if (!get_namespace() || system("ip link set lo up") != 0) {
 		(void)puts("no network namespace of its own, or no ip(8)");
 		return SKIPPED;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(argc, argv, NULL, NULL);
 }

@@ -38,12 +38,11 @@ static struct vbd_pv_netroute netroute_to(
 	return netroute;
 }
 
-static void test_netroute__loopback_is_this_host(void **state)
+TEST(test_netroute__loopback_is_this_host)
 {
 	const struct sockaddr_storage dst = four("127.0.0.1");
 	const struct vbd_pv_netroute netroute = netroute_to(&dst, NULL);
 
-	(void)state;
 	assert_int_equal(netroute.route_errnum, 0);
 	assert_true(netroute.local);
 	assert_false(netroute.gateway);
@@ -55,14 +54,13 @@ static void test_netroute__loopback_is_this_host(void **state)
 	assert_int_equal(netroute.hwaddr_bytes, 0);
 }
 
-static void test_netroute__without_a_descriptor_it_says_so(void **state)
+TEST(test_netroute__without_a_descriptor_it_says_so)
 {
 	const struct sockaddr_storage dst = four("127.0.0.1");
 	struct vbd_pv_netroute netroute;
 	struct vbd_error err = {0};
 	struct rlimit before, none;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	none = (struct rlimit){0, before.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
@@ -73,12 +71,11 @@ static void test_netroute__without_a_descriptor_it_says_so(void **state)
 }
 
 /* A kernel without IPv6 finds no route, and reports nothing else. */
-static void test_netroute__the_ipv6_loopback_is_too(void **state)
+TEST(test_netroute__the_ipv6_loopback_is_too)
 {
 	const struct sockaddr_storage dst = six("::1");
 	const struct vbd_pv_netroute netroute = netroute_to(&dst, NULL);
 
-	(void)state;
 	if (netroute.route_errnum) {
 		assert_string_equal(netroute.netdev, "");
 		return;
@@ -88,38 +85,23 @@ static void test_netroute__the_ipv6_loopback_is_too(void **state)
 	assert_memory_equal(&netroute.src, &dst, sizeof(struct sockaddr_in6));
 }
 
-static void test_netroute__a_source_that_is_not_ours_has_no_route(void **state)
+TEST(test_netroute__a_source_that_is_not_ours_has_no_route)
 {
 	const struct sockaddr_storage dst = four("127.0.0.1");
 	const struct sockaddr_storage src = four("192.0.2.1"); /* for documentation only */
 	const struct vbd_pv_netroute netroute = netroute_to(&dst, &src);
 
-	(void)state;
 	assert_int_not_equal(netroute.route_errnum, 0);
 	assert_false(netroute.local);
 	assert_string_equal(netroute.netdev, "");
 }
 
-static void test_netroute__a_source_of_any_is_none(void **state)
+TEST(test_netroute__a_source_of_any_is_none)
 {
 	const struct sockaddr_storage dst = four("127.0.0.1");
 	const struct sockaddr_storage any = {0};
 	const struct vbd_pv_netroute netroute = netroute_to(&dst, &any);
 
-	(void)state;
 	assert_int_equal(netroute.route_errnum, 0);
 	assert_true(netroute.local);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_netroute__loopback_is_this_host),
-		cmocka_unit_test(test_netroute__without_a_descriptor_it_says_so),
-		cmocka_unit_test(test_netroute__the_ipv6_loopback_is_too),
-		cmocka_unit_test(test_netroute__a_source_that_is_not_ours_has_no_route),
-		cmocka_unit_test(test_netroute__a_source_of_any_is_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

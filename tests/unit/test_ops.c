@@ -51,9 +51,8 @@ static struct vbd_sge range(const struct vbd_mem *mem, uint32_t offset, uint32_t
 
 /* Operations of each transport. */
 
-static void test_ops__each_transport_knows_its_own(void **state)
+RIG_TEST(test_ops__each_transport_knows_its_own)
 {
-	(void)state;
 	for (unsigned int i = 0; i < VBD_OP_COUNT; i++)
 		assert_true(vbd_op_allowed((enum vbd_op)i, VBD_TRANSPORT_RC));
 	assert_false(vbd_op_allowed(VBD_OP_READ, VBD_TRANSPORT_UC));
@@ -68,10 +67,10 @@ static void test_ops__each_transport_knows_its_own(void **state)
 
 /* Immediates. */
 
-static void test_ops__a_send_carries_its_immediate(void **state)
+RIG_TEST(test_ops__a_send_carries_its_immediate)
 {
-	struct rig_conn *rc = rig_conn_connect(*state, NULL);
-	struct vbd_mem *mem = rig_mem(*state, 64, 0);
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_SEND_IMM, mem, 64, 64);
 	struct fake_wr wr;
 
@@ -81,16 +80,16 @@ static void test_ops__a_send_carries_its_immediate(void **state)
 	assert_int_equal(wr.opcode, IBV_WR_SEND_WITH_IMM);
 	assert_int_equal(be32toh(wr.imm_data), 0x12345678);
 	fake_send_done(rc->conn->qp.ibv_qp);
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_done(rt, 64, 1);
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_SEND_IMM)->completed), 1);
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_SEND)->posted), 0);
 }
 
-static void test_ops__only_the_end_of_a_write_tells_the_peer(void **state)
+RIG_TEST(test_ops__only_the_end_of_a_write_tells_the_peer)
 {
-	struct rig_conn *rc = rig_conn_connect(*state, NULL);
-	struct vbd_mem *mem = rig_mem(*state, 64, 0);
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE_IMM, mem, 50, 20);
 
 	rt->transfer.wr.imm = 7;
@@ -102,21 +101,21 @@ static void test_ops__only_the_end_of_a_write_tells_the_peer(void **state)
 	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 2).length_bytes, 10);
 	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 2).remote_addr, 0x10000 + 40);
 	fake_sends_done(rc->conn->qp.ibv_qp, 3);
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_done(rt, 50, 3);
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_WRITE)->completed), 2);
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_WRITE_IMM)->completed), 1);
 }
 
-static void test_ops__messages_tell_what_the_peer_did(void **state)
+RIG_TEST(test_ops__messages_tell_what_the_peer_did)
 {
-	struct rig_conn *rc = rig_conn_connect(*state, NULL);
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	const struct vbd_received *received;
 
 	fake_recv_done_imm(rc->conn->qp.ibv_qp, IBV_WC_RECV, "abc", 3, UINT32_MAX);
 	fake_recv_done_imm(rc->conn->qp.ibv_qp, IBV_WC_RECV_RDMA_WITH_IMM, NULL, 5000, 0);
 	fake_recv_done(rc->conn->qp.ibv_qp, "d", 1);
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_int_equal(rc->message_count, 3);
 	received = &rc->messages[0]->received;
 	assert_int_equal(received->op, VBD_OP_SEND);
@@ -134,24 +133,23 @@ static void test_ops__messages_tell_what_the_peer_did(void **state)
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_RECV)->bytes), 4);
 }
 
-static void test_ops__an_echo_keeps_the_immediate(void **state)
+RIG_TEST(test_ops__an_echo_keeps_the_immediate)
 {
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
 
 	params.qp.service = VBD_SERVICE_ECHO;
-	rc = connect_with(*state, params);
+	rc = connect_with(rig, params);
 	fake_recv_done_imm(rc->conn->qp.ibv_qp, IBV_WC_RECV, "abc", 3, 9);
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 0).opcode, IBV_WR_SEND_WITH_IMM);
 	assert_int_equal(be32toh(fake_send_at(rc->conn->qp.ibv_qp, 0).imm_data), 9);
 }
 
 /* Atomics. */
 
-static void test_ops__an_atomic_brings_the_old_value(void **state)
+RIG_TEST(test_ops__an_atomic_brings_the_old_value)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct rig_conn *active, *passive;
 	struct vbd_mem *there = rig_mem(rig, 64, VBD_ACCESS_REMOTE_ATOMIC);
@@ -189,9 +187,8 @@ static void test_ops__an_atomic_brings_the_old_value(void **state)
 	assert_int_equal(word, 1);
 }
 
-static void test_ops__an_atomic_on_a_queue_pair_without_that_access_is_refused(void **state)
+RIG_TEST(test_ops__an_atomic_on_a_queue_pair_without_that_access_is_refused)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct rig_conn *active, *passive;
 	struct vbd_mem *there = rig_mem(rig, 64, VBD_ACCESS_REMOTE_ATOMIC);
@@ -208,9 +205,8 @@ static void test_ops__an_atomic_on_a_queue_pair_without_that_access_is_refused(v
 	assert_int_equal(active->conn->qp.reason, VBD_REASON_REMOTE_INVALID);
 }
 
-static void test_ops__an_atomic_on_memory_without_that_access_is_refused(void **state)
+RIG_TEST(test_ops__an_atomic_on_memory_without_that_access_is_refused)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct rig_conn *active, *passive;
 	struct vbd_mem *there = rig_mem(rig, 64, VBD_ACCESS_REMOTE_WRITE);
@@ -227,10 +223,10 @@ static void test_ops__an_atomic_on_memory_without_that_access_is_refused(void **
 }
 
 /* A program that has the descriptor of a shared buffer can take its pages away. */
-static void test_ops__a_result_that_cant_be_read_fails_its_atomic(void **state)
+RIG_TEST(test_ops__a_result_that_cant_be_read_fails_its_atomic)
 {
-	struct rig_conn *rc = rig_conn_connect(*state, NULL);
-	struct vbd_mem *mem = rig_mem(*state, 64, 0);
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	const struct vbd_sge place = range(mem, 16, 8);
 	struct rig_transfer *rt =
 		rig_transfer(rc, VBD_OP_FETCH_ADD, mem, VBD_ATOMIC_BYTES, VBD_ATOMIC_BYTES);
@@ -241,7 +237,7 @@ static void test_ops__a_result_that_cant_be_read_fails_its_atomic(void **state)
 	rig_start_transfer(rt);
 	assert_int_equal(mprotect(UNIT_BYTES(mem), 64, PROT_NONE), 0);
 	fake_send_done(rc->conn->qp.ibv_qp);
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_FAILED);
 	assert_int_equal(rt->transfer.error.status, VBD_E_NO_MEMORY);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
@@ -249,10 +245,10 @@ static void test_ops__a_result_that_cant_be_read_fails_its_atomic(void **state)
 
 /* Lists. */
 
-static void test_ops__a_list_is_one_work_request_without_its_empty_ranges(void **state)
+RIG_TEST(test_ops__a_list_is_one_work_request_without_its_empty_ranges)
 {
-	struct rig_conn *rc = rig_conn_connect(*state, NULL);
-	struct vbd_mem *mem = rig_mem(*state, 64, 0);
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	const struct vbd_sge sges[] = {range(mem, 10, 5), range(mem, 0, 0), range(mem, 0, 7)};
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 12, 4);
 	struct fake_wr wr;
@@ -268,7 +264,7 @@ static void test_ops__a_list_is_one_work_request_without_its_empty_ranges(void *
 	assert_int_equal(wr.sges[1].addr, (uintptr_t)mem->addr);
 	assert_int_equal(wr.length_bytes, 12);
 	fake_send_done(rc->conn->qp.ibv_qp);
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_done(rt, 12, 1);
 }
 
@@ -284,9 +280,8 @@ static void assert_too_many(
 	rig_assert_cqs_idle(rig);
 }
 
-static void test_ops__more_ranges_than_the_device_has_are_refused(void **state)
+RIG_TEST(test_ops__more_ranges_than_the_device_has_are_refused)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 
 	params.qp.max_send_sge = 33;
@@ -299,9 +294,8 @@ static void test_ops__more_ranges_than_the_device_has_are_refused(void **state)
 	(void)connect_with(rig, params);
 }
 
-static void test_ops__the_default_is_lowered_to_what_the_device_has(void **state)
+RIG_TEST(test_ops__the_default_is_lowered_to_what_the_device_has)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc;
 
 	rig_stop(rig);
@@ -312,9 +306,8 @@ static void test_ops__the_default_is_lowered_to_what_the_device_has(void **state
 	assert_int_equal(rc->conn->qp.channel->limits.max_send_sge, 2);
 }
 
-static void test_ops__too_much_inline_is_named(void **state)
+RIG_TEST(test_ops__too_much_inline_is_named)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
 
@@ -342,10 +335,10 @@ static struct rig_transfer *receive(
 	return rt;
 }
 
-static void test_ops__a_receive_is_scattered(void **state)
+RIG_TEST(test_ops__a_receive_is_scattered)
 {
-	struct rig_conn *rc = connect_none(*state, 4);
-	struct vbd_mem *mem = rig_mem(*state, 64, 0);
+	struct rig_conn *rc = connect_none(rig, 4);
+	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	const struct vbd_sge sges[] = {range(mem, 20, 2), range(mem, 0, 2), range(mem, 40, 10)};
 	struct rig_transfer *rt;
 
@@ -353,7 +346,7 @@ static void test_ops__a_receive_is_scattered(void **state)
 	rt = receive(rc, mem, sges, 3);
 	assert_int_equal(rt->transfer.state, VBD_TRANSFER_RUNNING);
 	fake_recv_done_imm(rc->conn->qp.ibv_qp, IBV_WC_RECV, "abcdef", 6, 3);
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_done(rt, 6, 1);
 	assert_memory_equal(UNIT_BYTES(mem) + 20, "ab", 2);
 	assert_memory_equal(UNIT_BYTES(mem), "cd", 2);
@@ -364,9 +357,8 @@ static void test_ops__a_receive_is_scattered(void **state)
 	assert_int_equal(rc->messages_ever, 0);
 }
 
-static void test_ops__a_receive_of_nothing_has_a_range_on_iwarp_only(void **state)
+RIG_TEST(test_ops__a_receive_of_nothing_has_a_range_on_iwarp_only)
 {
-	struct rig *rig = *state;
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 
 	for (int iwarp = 0; iwarp < 2; iwarp++) {
@@ -391,9 +383,8 @@ static void test_ops__a_receive_of_nothing_has_a_range_on_iwarp_only(void **stat
 	}
 }
 
-static void test_ops__receives_wait_for_room_in_the_queue_and_keep_their_order(void **state)
+RIG_TEST(test_ops__receives_wait_for_room_in_the_queue_and_keep_their_order)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_none(rig, 2);
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct rig_transfer *rts[5];
@@ -422,9 +413,8 @@ static void test_ops__receives_wait_for_room_in_the_queue_and_keep_their_order(v
 	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 0);
 }
 
-static void test_ops__a_receive_that_waits_is_cancelled_at_once(void **state)
+RIG_TEST(test_ops__a_receive_that_waits_is_cancelled_at_once)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_none(rig, 1);
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct vbd_sge sge = range(mem, 0, 4);
@@ -439,9 +429,8 @@ static void test_ops__a_receive_that_waits_is_cancelled_at_once(void **state)
 	assert_int_equal(posted->ended_as, VBD_TRANSFER_CANCELLED);
 }
 
-static void test_ops__receives_end_with_their_connection(void **state)
+RIG_TEST(test_ops__receives_end_with_their_connection)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_none(rig, 1);
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct vbd_sge sge = range(mem, 0, 4);
@@ -458,9 +447,8 @@ static void test_ops__receives_end_with_their_connection(void **state)
 	rig_assert_cqs_idle(rig);
 }
 
-static void test_ops__a_receive_that_can_not_be_posted_ends_the_connection(void **state)
+RIG_TEST(test_ops__a_receive_that_can_not_be_posted_ends_the_connection)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = connect_none(rig, 2);
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct vbd_sge sge = range(mem, 0, 4);
@@ -474,10 +462,9 @@ static void test_ops__a_receive_that_can_not_be_posted_ends_the_connection(void 
 
 /* Completions. */
 
-static void test_ops__each_nth_asks_for_a_completion_and_the_last(void **state)
+RIG_TEST(test_ops__each_nth_asks_for_a_completion_and_the_last)
 {
 	static const bool wanted[] = {false, false, true, false, false, true, true};
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct rig_transfer *rt;
@@ -508,9 +495,8 @@ static void test_ops__each_nth_asks_for_a_completion_and_the_last(void **state)
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_WRITE)->completed), 7);
 }
 
-static void test_ops__a_full_queue_ends_with_a_completion(void **state)
+RIG_TEST(test_ops__a_full_queue_ends_with_a_completion)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct rig_transfer *rt;
@@ -528,9 +514,8 @@ static void test_ops__a_full_queue_ends_with_a_completion(void **state)
 	assert_done(rt, 10, 10);
 }
 
-static void test_ops__an_error_says_that_those_before_it_went_well(void **state)
+RIG_TEST(test_ops__an_error_says_that_those_before_it_went_well)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct rig_transfer *rt;
@@ -552,9 +537,8 @@ static void test_ops__an_error_says_that_those_before_it_went_well(void **state)
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_WRITE)->flushed), 4);
 }
 
-static void test_ops__a_close_leaves_no_work_behind_that_nobody_would_tell_of(void **state)
+RIG_TEST(test_ops__a_close_leaves_no_work_behind_that_nobody_would_tell_of)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct rig_transfer *rt;
@@ -570,37 +554,4 @@ static void test_ops__a_close_leaves_no_work_behind_that_nobody_would_tell_of(vo
 	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
 	assert_int_equal(rt->ended, 1);
 	rig_assert_cqs_idle(rig);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_ops__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(each_transport_knows_its_own),
-		TEST(a_send_carries_its_immediate),
-		TEST(only_the_end_of_a_write_tells_the_peer),
-		TEST(messages_tell_what_the_peer_did),
-		TEST(an_echo_keeps_the_immediate),
-		TEST(an_atomic_brings_the_old_value),
-		TEST(a_result_that_cant_be_read_fails_its_atomic),
-		TEST(an_atomic_on_a_queue_pair_without_that_access_is_refused),
-		TEST(an_atomic_on_memory_without_that_access_is_refused),
-		TEST(a_list_is_one_work_request_without_its_empty_ranges),
-		TEST(more_ranges_than_the_device_has_are_refused),
-		TEST(the_default_is_lowered_to_what_the_device_has),
-		TEST(too_much_inline_is_named),
-		TEST(a_receive_is_scattered),
-		TEST(a_receive_of_nothing_has_a_range_on_iwarp_only),
-		TEST(receives_wait_for_room_in_the_queue_and_keep_their_order),
-		TEST(a_receive_that_waits_is_cancelled_at_once),
-		TEST(receives_end_with_their_connection),
-		TEST(a_receive_that_can_not_be_posted_ends_the_connection),
-		TEST(each_nth_asks_for_a_completion_and_the_last),
-		TEST(a_full_queue_ends_with_a_completion),
-		TEST(an_error_says_that_those_before_it_went_well),
-		TEST(a_close_leaves_no_work_behind_that_nobody_would_tell_of),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 
 #include <string.h>
 
-static void test_private_data__each_message_has_a_name_and_room(void **state)
+TEST(test_private_data__each_message_has_a_name_and_room)
 {
-	(void)state;
 	for (unsigned int i = 0; i < VBD_CM_MESSAGE_COUNT; i++) {
 		enum vbd_cm_message message = (enum vbd_cm_message)i;
 
@@ -24,12 +23,11 @@ static void test_private_data__each_message_has_a_name_and_room(void **state)
 	assert_int_equal(vbd_cm_message_room(VBD_CM_MESSAGE_SIDR_REQUEST, true), 0);
 }
 
-static void test_private_data__one_byte_too_many_is_refused_with_the_room(void **state)
+TEST(test_private_data__one_byte_too_many_is_refused_with_the_room)
 {
 	struct vbd_private_data data = {.length_bytes = 56};
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(
 		vbd_private_data_check(&data, VBD_CM_MESSAGE_REQUEST, false, "/p", &err), VBD_OK);
 	data.length_bytes++;
@@ -43,11 +41,10 @@ static void test_private_data__one_byte_too_many_is_refused_with_the_room(void *
 	assert_non_null(strstr(err.text, "request"));
 }
 
-static void test_private_data__zeros_at_the_end_say_nothing(void **state)
+TEST(test_private_data__zeros_at_the_end_say_nothing)
 {
 	struct vbd_private_data data = {.length_bytes = 196};
 
-	(void)state;
 	assert_int_equal(vbd_private_data_shown_bytes(&data), 0);
 	data.bytes[3] = 1;
 	assert_int_equal(vbd_private_data_shown_bytes(&data), 4);
@@ -55,15 +52,4 @@ static void test_private_data__zeros_at_the_end_say_nothing(void **state)
 	assert_int_equal(vbd_private_data_shown_bytes(&data), 196);
 	data.length_bytes = 0;
 	assert_int_equal(vbd_private_data_shown_bytes(&data), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_private_data__each_message_has_a_name_and_room),
-		cmocka_unit_test(test_private_data__one_byte_too_many_is_refused_with_the_room),
-		cmocka_unit_test(test_private_data__zeros_at_the_end_say_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

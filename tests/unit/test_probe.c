@@ -111,12 +111,12 @@ static void assert_sums(const struct probing *probing)
 	}
 }
 
-static void test_probe__a_ping_is_a_write_of_nothing(void **state)
+RIG_TEST(test_probe__a_ping_is_a_write_of_nothing)
 {
 	struct probing probing;
 	struct fake_wr wr;
 
-	connect_and_begin(&probing, *state, 1, 0);
+	connect_and_begin(&probing, rig, 1, 0);
 	assert_int_equal(fake_sends(qp_of(&probing)), 1);
 	wr = fake_send_at(qp_of(&probing), 0);
 	assert_int_equal(wr.opcode, IBV_WR_RDMA_WRITE);
@@ -130,11 +130,11 @@ static void test_probe__a_ping_is_a_write_of_nothing(void **state)
 	free(probing.probe);
 }
 
-static void test_probe__the_next_goes_out_when_one_is_back(void **state)
+RIG_TEST(test_probe__the_next_goes_out_when_one_is_back)
 {
 	struct probing probing;
 
-	connect_and_begin(&probing, *state, 3, 0);
+	connect_and_begin(&probing, rig, 3, 0);
 	for (unsigned int i = 1; i <= 3; i++) {
 		assert_int_equal(fake_sends(qp_of(&probing)), 1);
 		assert_counts(probing.probe, i, i - 1, 0);
@@ -146,9 +146,8 @@ static void test_probe__the_next_goes_out_when_one_is_back(void **state)
 	free(probing.probe);
 }
 
-static void test_probe__an_interval_wakes_the_worker_and_none_does_not(void **state)
+RIG_TEST(test_probe__an_interval_wakes_the_worker_and_none_does_not)
 {
-	struct rig *rig = *state;
 	const struct vbd_conn_params params = rig_params();
 	struct probing probing = {.rc = rig_conn_connect(rig, &params)};
 	const struct vbd_worker *worker = probing.rc->conn->qp.channel->worker;
@@ -171,13 +170,12 @@ static void test_probe__an_interval_wakes_the_worker_and_none_does_not(void **st
 	free(probing.probe);
 }
 
-static void test_probe__the_next_is_due_an_interval_after_the_last_and_missed_ones_are_skipped(
-	void **state)
+RIG_TEST(test_probe__the_next_is_due_an_interval_after_the_last_and_missed_ones_are_skipped)
 {
 	struct probing probing;
 	uint64_t before_ns, after_ns, due_ns;
 
-	connect_and_begin(&probing, *state, 0, HOUR_NS);
+	connect_and_begin(&probing, rig, 0, HOUR_NS);
 	acknowledge(&probing);
 	due_ns = vbd_clock_mono_ns() - 1000;
 	probing.probe->due_ns = due_ns;
@@ -194,7 +192,7 @@ static void test_probe__the_next_is_due_an_interval_after_the_last_and_missed_on
 	assert_counts(probing.probe, 3, 2, 0);
 	assert_in_range(probing.probe->due_ns, before_ns + 1000, after_ns + 1000);
 	vbd_probe_stop(probing.probe);
-	rig_settle(*state);
+	rig_settle(rig);
 	free(probing.probe);
 }
 
@@ -211,12 +209,12 @@ static uint64_t apart(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-static void test_probe__jitter_is_the_smoothed_change_of_round_trips(void **state)
+RIG_TEST(test_probe__jitter_is_the_smoothed_change_of_round_trips)
 {
 	struct probing probing;
 	uint64_t first_ns, second_ns, third_ns, sum_16;
 
-	connect_and_begin(&probing, *state, 0, HOUR_NS);
+	connect_and_begin(&probing, rig, 0, HOUR_NS);
 	first_ns = acknowledge_late(&probing, 1000000000);
 	assert_true(first_ns >= 1000000000);
 	assert_int_equal(vbd_counter_get(&probing.probe->jitter_ns), 0);
@@ -233,15 +231,15 @@ static void test_probe__jitter_is_the_smoothed_change_of_round_trips(void **stat
 	assert_int_equal(vbd_counter_get(&probing.probe->counters.rtt_ns.sum),
 		first_ns + second_ns + third_ns);
 	vbd_probe_stop(probing.probe);
-	rig_settle(*state);
+	rig_settle(rig);
 	free(probing.probe);
 }
 
-static void test_probe__a_late_ping_is_counted_once_and_waited_for(void **state)
+RIG_TEST(test_probe__a_late_ping_is_counted_once_and_waited_for)
 {
 	struct probing probing;
 
-	connect_and_begin(&probing, *state, 0, HOUR_NS);
+	connect_and_begin(&probing, rig, 0, HOUR_NS);
 	come_due(&probing);
 	come_due(&probing);
 	assert_int_equal(fake_sends(qp_of(&probing)), 1);
@@ -254,19 +252,19 @@ static void test_probe__a_late_ping_is_counted_once_and_waited_for(void **state)
 	assert_counts(probing.probe, 2, 1, 2);
 	assert_sums(&probing);
 	vbd_probe_stop(probing.probe);
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_string_equal(probing.probe->error.text, "the probe was cancelled after 1 pings");
 	free(probing.probe);
 }
 
-static void test_probe__a_stop_does_not_wait_for_the_last_ping(void **state)
+RIG_TEST(test_probe__a_stop_does_not_wait_for_the_last_ping)
 {
 	struct probing probing;
 
-	connect_and_begin(&probing, *state, 0, HOUR_NS);
+	connect_and_begin(&probing, rig, 0, HOUR_NS);
 	vbd_probe_stop(probing.probe);
 	vbd_probe_stop(probing.probe);
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_int_equal(probing.ended, 1);
 	assert_int_equal(probing.probe->error.status, VBD_E_CANCELLED);
 	assert_int_equal(vbd_worker_wait_ms(worker_of(&probing)), -1);
@@ -282,24 +280,23 @@ static void test_probe__a_stop_does_not_wait_for_the_last_ping(void **state)
 	free(probing.probe);
 }
 
-static void test_probe__a_stop_that_comes_late_changes_nothing(void **state)
+RIG_TEST(test_probe__a_stop_that_comes_late_changes_nothing)
 {
 	struct probing probing;
 
-	connect_and_begin(&probing, *state, 1, 0);
+	connect_and_begin(&probing, rig, 1, 0);
 	fake_send_done(qp_of(&probing));
 	UNIT_UNTIL (vbd_counter_get(&probing.probe->ended_ns))
 		vbd_worker_turn(worker_of(&probing), false);
 	vbd_probe_stop(probing.probe);
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_int_equal(probing.ended, 1);
 	assert_int_equal(probing.probe->error.status, VBD_OK);
 	free(probing.probe);
 }
 
-static void test_probe__a_full_queue_makes_it_wait_and_then_it_goes_first(void **state)
+RIG_TEST(test_probe__a_full_queue_makes_it_wait_and_then_it_goes_first)
 {
-	struct rig *rig = *state;
 	const struct vbd_conn_params params = rig_params();
 	struct probing probing = {.rc = rig_conn_connect(rig, &params)};
 	const struct vbd_mem *mem = rig_mem(rig, 64, 0);
@@ -327,9 +324,8 @@ static void test_probe__a_full_queue_makes_it_wait_and_then_it_goes_first(void *
 	free(probing.probe);
 }
 
-static void test_probe__what_never_comes_back_is_lost_with_the_connection(void **state)
+RIG_TEST(test_probe__what_never_comes_back_is_lost_with_the_connection)
 {
-	struct rig *rig = *state;
 	struct probing probing;
 	struct vbd_worker *worker;
 
@@ -391,14 +387,14 @@ static void echo(const struct probing *probing, int wrong)
 	rig_settle(probing->rc->rig);
 }
 
-static void test_probe__a_message_is_back_when_the_peer_has_sent_it_back(void **state)
+RIG_TEST(test_probe__a_message_is_back_when_the_peer_has_sent_it_back)
 {
 	struct probing probing;
 
-	begin_echo(&probing, *state, VBD_TRANSPORT_RC, 2);
+	begin_echo(&probing, rig, VBD_TRANSPORT_RC, 2);
 	fake_recv_done(qp_of(&probing), "something else that has 40 bytes as well", 40);
 	fake_recv_done(qp_of(&probing), "short", 5);
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_counts(probing.probe, 1, 0, 0);
 	echo(&probing, -1);
 	assert_counts(probing.probe, 1, 1, 0);
@@ -411,14 +407,14 @@ static void test_probe__a_message_is_back_when_the_peer_has_sent_it_back(void **
 	free(probing.probe);
 }
 
-static void test_probe__a_message_has_the_mark_its_number_and_bytes_that_count_on(void **state)
+RIG_TEST(test_probe__a_message_has_the_mark_its_number_and_bytes_that_count_on)
 {
 	struct probing probing;
 	struct fake_wr wr;
 	uint8_t bytes[40];
 	uint64_t number;
 
-	begin_echo(&probing, *state, VBD_TRANSPORT_RC, 2);
+	begin_echo(&probing, rig, VBD_TRANSPORT_RC, 2);
 	for (uint64_t i = 1; i <= 2; i++) {
 		wr = fake_send_at(qp_of(&probing), 0);
 		assert_int_equal(wr.length_bytes, sizeof(bytes));
@@ -438,38 +434,38 @@ static void test_probe__a_message_has_the_mark_its_number_and_bytes_that_count_o
 	free(probing.probe);
 }
 
-static void test_probe__an_answer_with_another_mark_or_number_is_none(void **state)
+RIG_TEST(test_probe__an_answer_with_another_mark_or_number_is_none)
 {
 	struct probing probing;
 	struct fake_wr wr;
 	uint8_t bytes[40];
 
-	begin_echo(&probing, *state, VBD_TRANSPORT_RC, 1);
+	begin_echo(&probing, rig, VBD_TRANSPORT_RC, 1);
 	wr = fake_send_at(qp_of(&probing), 0);
 	fake_wr_gather(&wr, bytes);
 	acknowledge(&probing);
 	for (size_t i = 0; i < 16; i += 15) {
 		bytes[i] ^= 1;
 		fake_recv_done(qp_of(&probing), bytes, sizeof(bytes));
-		rig_settle(*state);
+		rig_settle(rig);
 		bytes[i] ^= 1;
 		assert_counts(probing.probe, 1, 0, 0);
 	}
 	bytes[16] ^= 1;
 	fake_recv_done(qp_of(&probing), bytes, sizeof(bytes));
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_counts(probing.probe, 1, 1, 0);
 	assert_int_equal(vbd_counter_get(&probing.probe->mismatched), 1);
 	free(probing.probe);
 }
 
-static void test_probe__what_is_not_back_in_a_second_is_lost_where_that_can_be(void **state)
+RIG_TEST(test_probe__what_is_not_back_in_a_second_is_lost_where_that_can_be)
 {
 	struct probing probing;
 	struct fake_wr wr;
 	uint8_t late[40];
 
-	begin_echo(&probing, *state, VBD_TRANSPORT_UC, 2);
+	begin_echo(&probing, rig, VBD_TRANSPORT_UC, 2);
 	wr = fake_send_at(qp_of(&probing), 0);
 	fake_wr_gather(&wr, late);
 	acknowledge(&probing);
@@ -482,7 +478,7 @@ static void test_probe__what_is_not_back_in_a_second_is_lost_where_that_can_be(v
 	assert_counts(probing.probe, 2, 0, 1);
 	/* The answer arrives late, and is not taken for the answer to the current ping. */
 	fake_recv_done(qp_of(&probing), late, sizeof(late));
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_counts(probing.probe, 2, 0, 1);
 	/* The last answer is lost too, and the probe ends without waiting for it. */
 	acknowledge(&probing);
@@ -495,23 +491,23 @@ static void test_probe__what_is_not_back_in_a_second_is_lost_where_that_can_be(v
 	free(probing.probe);
 }
 
-static void test_probe__a_reliable_connection_loses_nothing_but_itself(void **state)
+RIG_TEST(test_probe__a_reliable_connection_loses_nothing_but_itself)
 {
 	struct probing probing;
 
-	begin_echo(&probing, *state, VBD_TRANSPORT_RC, 0);
+	begin_echo(&probing, rig, VBD_TRANSPORT_RC, 0);
 	acknowledge(&probing);
 	probing.probe->posted_ns = 1;
 	come_due(&probing);
 	assert_counts(probing.probe, 1, 0, 1);
 	assert_int_equal(vbd_counter_get(&probing.probe->counters.lost), 0);
 	vbd_probe_stop(probing.probe);
-	rig_settle(*state);
+	rig_settle(rig);
 	assert_int_equal(probing.ended, 1);
 	free(probing.probe);
 }
 
-static void test_probe__of_many_the_next_one_is_the_first_to_come_due(void **state)
+RIG_TEST(test_probe__of_many_the_next_one_is_the_first_to_come_due)
 {
 	static const uint64_t intervals_ns[] = {3 * HOUR_NS, HOUR_NS, 4 * HOUR_NS, 2 * HOUR_NS};
 	struct probing probing[VBD_ARRAY_LEN(intervals_ns)];
@@ -519,7 +515,7 @@ static void test_probe__of_many_the_next_one_is_the_first_to_come_due(void **sta
 	uint64_t before_ns = 0;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(intervals_ns); i++) {
-		connect_and_begin(&probing[i], *state, 0, intervals_ns[i]);
+		connect_and_begin(&probing[i], rig, 0, intervals_ns[i]);
 		probes = &worker_of(&probing[i])->probes;
 	}
 	vbd_list_for_each (link, probes) {
@@ -530,36 +526,10 @@ static void test_probe__of_many_the_next_one_is_the_first_to_come_due(void **sta
 	}
 	for (size_t i = 0; i < VBD_ARRAY_LEN(intervals_ns); i++)
 		vbd_probe_stop(probing[i].probe);
-	rig_settle(*state);
+	rig_settle(rig);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(intervals_ns); i++) {
 		assert_int_equal(probing[i].ended, 1);
 		free(probing[i].probe);
 	}
 	assert_true(vbd_list_empty(probes));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_probe__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_ping_is_a_write_of_nothing),
-		TEST(the_next_goes_out_when_one_is_back),
-		TEST(an_interval_wakes_the_worker_and_none_does_not),
-		TEST(the_next_is_due_an_interval_after_the_last_and_missed_ones_are_skipped),
-		TEST(jitter_is_the_smoothed_change_of_round_trips),
-		TEST(a_late_ping_is_counted_once_and_waited_for),
-		TEST(a_stop_does_not_wait_for_the_last_ping),
-		TEST(a_stop_that_comes_late_changes_nothing),
-		TEST(a_full_queue_makes_it_wait_and_then_it_goes_first),
-		TEST(what_never_comes_back_is_lost_with_the_connection),
-		TEST(a_message_is_back_when_the_peer_has_sent_it_back),
-		TEST(a_message_has_the_mark_its_number_and_bytes_that_count_on),
-		TEST(an_answer_with_another_mark_or_number_is_none),
-		TEST(what_is_not_back_in_a_second_is_lost_where_that_can_be),
-		TEST(a_reliable_connection_loses_nothing_but_itself),
-		TEST(of_many_the_next_one_is_the_first_to_come_due),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -275,6 +275,8 @@ static int setup(void **state)
 	return 0;
 }
 
+#define PROVIDER_CM_TEST(name) TEST_WITH(name, void *no_fixture, setup, NULL)
+
 /* --- calls ----------------------------------------------------------------------------------- */
 
 static const struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = 1};
@@ -353,11 +355,10 @@ static const struct call {
 	{join_to_send, "rdma_join_multicast_ex 0.0.0.0:512 SENDONLY", "no join", VBD_E_VERBS_ERROR},
 };
 
-static void test_provider_cm__each_call_passes_on_what_it_was_given(void **state)
+PROVIDER_CM_TEST(test_provider_cm__each_call_passes_on_what_it_was_given)
 {
 	struct vbd_error err = {0};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
 		assert_int_equal(calls[i].make(&err), VBD_OK);
 		assert_string_equal(said, calls[i].said);
@@ -366,9 +367,8 @@ static void test_provider_cm__each_call_passes_on_what_it_was_given(void **state
 }
 
 /* The error has the library's function, its errno, and the status that this call has for it. */
-static void test_provider_cm__each_failure_is_told_with_the_call_and_its_errno(void **state)
+PROVIDER_CM_TEST(test_provider_cm__each_failure_is_told_with_the_call_and_its_errno)
 {
-	(void)state;
 	fails_with = EIO;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
 		struct vbd_error err = {0};
@@ -386,7 +386,7 @@ static void test_provider_cm__each_failure_is_told_with_the_call_and_its_errno(v
 	}
 }
 
-static void test_provider_cm__an_errno_with_a_meaning_of_its_own(void **state)
+PROVIDER_CM_TEST(test_provider_cm__an_errno_with_a_meaning_of_its_own)
 {
 	const struct {
 		enum vbd_status (*make)(struct vbd_error *err);
@@ -406,7 +406,6 @@ static void test_provider_cm__an_errno_with_a_meaning_of_its_own(void **state)
 		{disconnect, EISCONN, VBD_E_VERBS_ERROR},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct vbd_error err = {0};
 
@@ -417,12 +416,11 @@ static void test_provider_cm__an_errno_with_a_meaning_of_its_own(void **state)
 	}
 }
 
-static void test_provider_cm__ids_are_counted_where_they_belong(void **state)
+PROVIDER_CM_TEST(test_provider_cm__ids_are_counted_where_they_belong)
 {
 	uint64_t before[VBD_PV_OBJECT_COUNT], after[VBD_PV_OBJECT_COUNT];
 	struct vbd_error err = {0};
 
-	(void)state;
 	memset(&account, 0, sizeof(account));
 	vbd_account_held(before);
 	assert_int_equal(create(&err), VBD_OK);
@@ -448,9 +446,8 @@ static void test_provider_cm__ids_are_counted_where_they_belong(void **state)
 }
 
 /* Or librdmacm keeps what it has of the membership. */
-static void test_provider_cm__the_end_of_an_id_leaves_its_group(void **state)
+PROVIDER_CM_TEST(test_provider_cm__the_end_of_an_id_leaves_its_group)
 {
-	(void)state;
 	id.route.addr.dst_sin = there;
 	vbd_pv_destroy_id(NULL, &id);
 	assert_string_equal(left_group, "");
@@ -462,13 +459,12 @@ static void test_provider_cm__the_end_of_an_id_leaves_its_group(void **state)
 }
 
 /* A read of the channel must not wait. */
-static void test_provider_cm__the_channel_does_not_block(void **state)
+PROVIDER_CM_TEST(test_provider_cm__the_channel_does_not_block)
 {
 	struct rdma_event_channel *cm_channel = NULL;
 	struct vbd_error err = {0};
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	channel.fd = fds[0];
 	assert_int_equal(vbd_pv_create_event_channel(&cm_channel, &err), VBD_OK);
@@ -490,12 +486,11 @@ static void test_provider_cm__the_channel_does_not_block(void **state)
 	assert_int_equal(close(fds[1]), 0);
 }
 
-static void test_provider_cm__a_kernel_without_rdma_cm_has_no_device(void **state)
+PROVIDER_CM_TEST(test_provider_cm__a_kernel_without_rdma_cm_has_no_device)
 {
 	struct rdma_event_channel *cm_channel = NULL;
 	struct vbd_error err = {0}, other = {0};
 
-	(void)state;
 	fails_with = ENOENT;
 	assert_int_equal(vbd_pv_create_event_channel(&cm_channel, &err), VBD_E_NO_DEVICE);
 	assert_string_equal(err.call, "rdma_create_event_channel");
@@ -554,7 +549,7 @@ static void assert_no_param(const struct vbd_pv_cm_event *got)
 	assert_int_equal(got->qp_num | got->qkey, 0);
 }
 
-static void test_provider_cm__an_event_is_copied_and_acknowledged(void **state)
+PROVIDER_CM_TEST(test_provider_cm__an_event_is_copied_and_acknowledged)
 {
 	static const enum rdma_cm_event_type with_param[] = {RDMA_CM_EVENT_CONNECT_REQUEST,
 		RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_ESTABLISHED, RDMA_CM_EVENT_REJECTED};
@@ -565,7 +560,6 @@ static void test_provider_cm__an_event_is_copied_and_acknowledged(void **state)
 		RDMA_CM_EVENT_ADDR_CHANGE, RDMA_CM_EVENT_TIMEWAIT_EXIT};
 	struct vbd_pv_cm_event got;
 
-	(void)state;
 	assert_false(vbd_pv_next_cm_event(&channel, &got));
 	for (size_t i = 0; i < VBD_ARRAY_LEN(with_param); i++) {
 		comes(with_param[i], IBV_QPT_RC, &got);
@@ -583,12 +577,10 @@ static void test_provider_cm__an_event_is_copied_and_acknowledged(void **state)
 	}
 }
 
-static void test_provider_cm__of_datagrams_only_an_answer_and_a_group_have_a_destination(
-	void **state)
+PROVIDER_CM_TEST(test_provider_cm__of_datagrams_only_an_answer_and_a_group_have_a_destination)
 {
 	struct vbd_pv_cm_event got;
 
-	(void)state;
 	comes(RDMA_CM_EVENT_CONNECT_REQUEST, IBV_QPT_UD, &got);
 	assert_false(got.has_conn_param || got.has_ud_param);
 	assert_memory_equal(got.private_data, "datagram", got.private_data_bytes);
@@ -609,7 +601,7 @@ static void test_provider_cm__of_datagrams_only_an_answer_and_a_group_have_a_des
 #define FIRST_FREE 60
 
 /* librdmacm has lost the errno when it could not open a device, and reports -1. */
-static void test_provider_cm__an_address_error_without_descriptors_names_them(void **state)
+PROVIDER_CM_TEST(test_provider_cm__an_address_error_without_descriptors_names_them)
 {
 	struct rdma_cm_event event = {.id = &id, .event = RDMA_CM_EVENT_ADDR_ERROR, .status = -1};
 	struct rlimit before, few;
@@ -617,7 +609,6 @@ static void test_provider_cm__an_address_error_without_descriptors_names_them(vo
 	int taken[FIRST_FREE + 1], lowest = -1;
 	size_t count = 0;
 
-	(void)state;
 	next_event = &event;
 	assert_true(vbd_pv_next_cm_event(&channel, &got));
 	assert_int_equal(got.status, -1);
@@ -666,8 +657,7 @@ static bool is_null(int fd)
 
 /* librdmacm never closes its context; the files are replaced when the device and its last id have
  * gone, and not before. */
-static void test_provider_cm__the_files_of_a_removed_device_are_closed_with_its_last_id(
-	void **state)
+PROVIDER_CM_TEST(test_provider_cm__the_files_of_a_removed_device_are_closed_with_its_last_id)
 {
 	static struct ibv_device device, other_device;
 	struct ibv_device *list[] = {&other_device, &device, NULL};
@@ -677,7 +667,6 @@ static void test_provider_cm__the_files_of_a_removed_device_are_closed_with_its_
 	struct vbd_error err = {0};
 	struct vbd_pv_cm_event got;
 
-	(void)state;
 	vbd_cm_context_bound(NULL);
 	assert_int_equal(contexts(), 0);
 	id.verbs = &verbs;
@@ -711,7 +700,7 @@ static void test_provider_cm__the_files_of_a_removed_device_are_closed_with_its_
 	assert_int_equal(close(verbs.async_fd), 0);
 }
 
-static void test_provider_cm__so_it_is_of_any_number_of_devices(void **state)
+PROVIDER_CM_TEST(test_provider_cm__so_it_is_of_any_number_of_devices)
 {
 	static struct ibv_device many[100];
 	struct ibv_device *list[] = {NULL};
@@ -719,7 +708,6 @@ static void test_provider_cm__so_it_is_of_any_number_of_devices(void **state)
 		.async_fd = open("/dev/zero", O_RDWR | O_CLOEXEC)};
 	struct vbd_error err = {0};
 
-	(void)state;
 	id.verbs = &verbs;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(many); i++) {
 		verbs.device = &many[i];
@@ -740,13 +728,12 @@ static void test_provider_cm__so_it_is_of_any_number_of_devices(void **state)
 
 /* --- ids ------------------------------------------------------------------------------------- */
 
-static void test_provider_cm__an_id_tells_its_device_port_and_addresses(void **state)
+PROVIDER_CM_TEST(test_provider_cm__an_id_tells_its_device_port_and_addresses)
 {
 	static struct ibv_device device = {.name = "mlx5_0"};
 	struct ibv_context verbs = {.device = &device};
 	uint8_t gid[16] = {0};
 
-	(void)state;
 	assert_null(vbd_pv_id_device(&id));
 	assert_null(vbd_pv_id_peer_gid(&id));
 	id.verbs = &verbs;
@@ -760,35 +747,4 @@ static void test_provider_cm__an_id_tells_its_device_port_and_addresses(void **s
 	assert_string_equal(addr_text(vbd_pv_id_local(&id)), "0.0.0.0:256");
 	assert_string_equal(addr_text(vbd_pv_id_peer(&id)), "0.0.0.0:512");
 	assert_memory_equal(vbd_pv_id_peer_gid(&id), gid, sizeof(gid));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(
-			test_provider_cm__each_call_passes_on_what_it_was_given, setup),
-		cmocka_unit_test_setup(
-			test_provider_cm__each_failure_is_told_with_the_call_and_its_errno, setup),
-		cmocka_unit_test_setup(test_provider_cm__an_errno_with_a_meaning_of_its_own, setup),
-		cmocka_unit_test_setup(test_provider_cm__ids_are_counted_where_they_belong, setup),
-		cmocka_unit_test_setup(test_provider_cm__the_end_of_an_id_leaves_its_group, setup),
-		cmocka_unit_test_setup(test_provider_cm__the_channel_does_not_block, setup),
-		cmocka_unit_test_setup(
-			test_provider_cm__a_kernel_without_rdma_cm_has_no_device, setup),
-		cmocka_unit_test_setup(
-			test_provider_cm__an_event_is_copied_and_acknowledged, setup),
-		cmocka_unit_test_setup(
-			test_provider_cm__of_datagrams_only_an_answer_and_a_group_have_a_destination,
-			setup),
-		cmocka_unit_test_setup(
-			test_provider_cm__an_address_error_without_descriptors_names_them, setup),
-		cmocka_unit_test_setup(
-			test_provider_cm__the_files_of_a_removed_device_are_closed_with_its_last_id,
-			setup),
-		cmocka_unit_test_setup(test_provider_cm__so_it_is_of_any_number_of_devices, setup),
-		cmocka_unit_test_setup(
-			test_provider_cm__an_id_tells_its_device_port_and_addresses, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

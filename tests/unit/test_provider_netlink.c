@@ -89,23 +89,13 @@ ssize_t __wrap_mnl_socket_recvfrom(const struct mnl_socket *socket, void *bytes,
 	return message->nlmsg_len;
 }
 
-static void test_provider_netlink__objects_of_all_devices_are_counted(void **state)
+TEST(test_provider_netlink__objects_of_all_devices_are_counted)
 {
 	uint64_t counts[VBD_PV_OBJECT_COUNT];
 
-	(void)state;
 	assert_int_equal(vbd_pv_count_objects(counts, NULL), VBD_OK);
 	for (unsigned int i = 1; i <= DEVICES; i++)
 		assert_true(kernel.devices_asked[i]);
 	assert_int_equal(counts[VBD_PV_QP], DEVICES);
 	assert_int_equal(counts[VBD_PV_MR], 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_provider_netlink__objects_of_all_devices_are_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

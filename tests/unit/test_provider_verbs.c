@@ -287,6 +287,8 @@ static int teardown(void **state)
 	return close(context.async_fd);
 }
 
+#define PROVIDER_VERBS_TEST(name) TEST_WITH(name, void *no_fixture, setup, teardown)
+
 /* --- calls ----------------------------------------------------------------------------------- */
 
 #define CALL(name, call)                                   \
@@ -396,11 +398,10 @@ static void assert_said(const char *expected)
 	said[0] = '\0';
 }
 
-static void test_provider_verbs__each_call_passes_on_what_it_was_given(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__each_call_passes_on_what_it_was_given)
 {
 	struct vbd_error err = {0};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
 		assert_int_equal(calls[i].make(&err), VBD_OK);
 		assert_said(calls[i].said);
@@ -420,9 +421,8 @@ static void test_provider_verbs__each_call_passes_on_what_it_was_given(void **st
 }
 
 /* The error has the library's function, its errno, and the status that this call has for it. */
-static void test_provider_verbs__each_failure_is_told_with_the_call_and_its_errno(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__each_failure_is_told_with_the_call_and_its_errno)
 {
-	(void)state;
 	fails_with = EIO;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
 		struct vbd_error err = {0};
@@ -442,11 +442,10 @@ static void test_provider_verbs__each_failure_is_told_with_the_call_and_its_errn
 }
 
 /* Functions of drivers return NULL and set no errno (siw_create_qp() of rdma-core 44). */
-static void test_provider_verbs__a_failure_without_an_errno_is_no_success(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__a_failure_without_an_errno_is_no_success)
 {
 	unsigned int mute = 0;
 
-	(void)state;
 	fails_with = EIO;
 	keeps_errno = true;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++, said[0] = '\0') {
@@ -470,12 +469,11 @@ static uint64_t sum_of(const uint64_t counts[VBD_PV_OBJECT_COUNT])
 }
 
 /* A call that fails counts nothing, and no function destroys NULL. */
-static void test_provider_verbs__objects_are_counted_where_they_belong(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__objects_are_counted_where_they_belong)
 {
 	uint64_t before[VBD_PV_OBJECT_COUNT], with[VBD_PV_OBJECT_COUNT], after[VBD_PV_OBJECT_COUNT];
 	struct vbd_error err = {0};
 
-	(void)state;
 	vbd_account_held(before);
 	fails_with = EIO;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++, said[0] = '\0')
@@ -526,13 +524,12 @@ static void test_provider_verbs__objects_are_counted_where_they_belong(void **st
 
 /* --- devices --------------------------------------------------------------------------------- */
 
-static void test_provider_verbs__devices_are_listed_with_their_names_and_folders(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__devices_are_listed_with_their_names_and_folders)
 {
 	struct vbd_pv_device *devices = NULL;
 	struct vbd_error err = {0};
 	size_t count = 0;
 
-	(void)state;
 	assert_int_equal(vbd_pv_list_devices(&devices, &count, &err), VBD_OK);
 	assert_said("ibv_get_device_list; ibv_free_device_list");
 	assert_int_equal(count, 2);
@@ -545,14 +542,13 @@ static void test_provider_verbs__devices_are_listed_with_their_names_and_folders
 	free(devices);
 }
 
-static void test_provider_verbs__a_kernel_without_verbs_has_no_devices(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__a_kernel_without_verbs_has_no_devices)
 {
 	static const int without[] = {ENOSYS, ENOENT};
 	struct vbd_pv_device *devices = NULL;
 	struct vbd_error err = {0};
 	size_t count;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(without); i++) {
 		fails_with = without[i];
 		count = 7;
@@ -568,12 +564,11 @@ static void test_provider_verbs__a_kernel_without_verbs_has_no_devices(void **st
 		err.text, "devices can't be listed: ibv_get_device_list: Input/output error (EIO)");
 }
 
-static void test_provider_verbs__a_device_that_is_gone_or_will_not_open_is_told(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__a_device_that_is_gone_or_will_not_open_is_told)
 {
 	struct vbd_error gone = {0}, mute = {0}, blind = {0}, bad = {0};
 	struct ibv_context *at = NULL;
 
-	(void)state;
 	assert_int_equal(vbd_pv_open_device(&account, "uverbs9", &at, &gone), VBD_E_NO_DEVICE);
 	assert_said("ibv_get_device_list; ibv_free_device_list");
 	assert_int_equal(gone.raw, ENODEV);
@@ -603,19 +598,17 @@ static void test_provider_verbs__a_device_that_is_gone_or_will_not_open_is_told(
 }
 
 /* Both libraries would wait for udev, for 5 s, on whichever thread has called them. */
-static void test_provider_verbs__no_library_waits_for_udev(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__no_library_waits_for_udev)
 {
-	(void)state;
 	errno = EACCES;
 	assert_int_equal(inotify_init1(IN_CLOEXEC), -1);
 	assert_int_equal(errno, EACCES);
 }
 
-static void test_provider_verbs__reads_of_events_do_not_block(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__reads_of_events_do_not_block)
 {
 	struct vbd_error err = {0}, bad = {0};
 
-	(void)state;
 	assert_false(fcntl(context.async_fd, F_GETFL) & O_NONBLOCK);
 	assert_int_equal(open_device(&err), VBD_OK);
 	assert_true(fcntl(context.async_fd, F_GETFL) & O_NONBLOCK);
@@ -630,9 +623,8 @@ static void test_provider_verbs__reads_of_events_do_not_block(void **state)
 	assert_said("ibv_create_comp_channel mlx5_0; ibv_destroy_comp_channel 1");
 }
 
-static void test_provider_verbs__a_driver_shows_whether_it_resizes_queues(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__a_driver_shows_whether_it_resizes_queues)
 {
-	(void)state;
 	assert_true(vbd_pv_resizes_cqs(&context));
 	assert_said("ibv_create_cq mlx5_0 1 0 0 0; ibv_resize_cq 1 2; ibv_destroy_cq 1");
 	fails_with = ENOSYS;
@@ -647,12 +639,11 @@ static void test_provider_verbs__a_driver_shows_whether_it_resizes_queues(void *
 /* --- memory ---------------------------------------------------------------------------------- */
 
 /* The kernel says ENOMEM for the memlock limit as well. */
-static void test_provider_verbs__memory_that_can_not_be_locked_names_the_limit(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__memory_that_can_not_be_locked_names_the_limit)
 {
 	struct rlimit before, small;
 	struct vbd_error locked = {0}, full = {0};
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &before), 0);
 	small = (struct rlimit){.rlim_cur = 65536, .rlim_max = before.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &small), 0);
@@ -669,11 +660,10 @@ static void test_provider_verbs__memory_that_can_not_be_locked_names_the_limit(v
 	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &before), 0);
 }
 
-static void test_provider_verbs__an_errno_with_a_meaning_of_its_own(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__an_errno_with_a_meaning_of_its_own)
 {
 	struct vbd_error windows = {0}, refused = {0}, nowhere = {0};
 
-	(void)state;
 	fails_with = ENOMEM;
 	assert_int_equal(alloc_mw(&windows), VBD_E_DEVICE_LIMIT);
 	fails_with = EACCES;
@@ -684,21 +674,18 @@ static void test_provider_verbs__an_errno_with_a_meaning_of_its_own(void **state
 	assert_string_equal(nowhere.text, "ibv_init_ah_from_wc: the message has no source address");
 }
 
-static void test_provider_verbs__the_way_back_is_taken_from_the_header(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__the_way_back_is_taken_from_the_header)
 {
 	struct vbd_error err = {0};
 
-	(void)state;
 	assert_int_equal(vbd_pv_ah_attr_of_wc(&context, 2, &wc, grh, &ah_attr, &err), VBD_OK);
 	assert_said("ibv_init_ah_from_wc mlx5_0 2 6 63 1");
 }
 
 /* --- completions and work -------------------------------------------------------------------- */
 
-static void test_provider_verbs__a_completion_event_is_acknowledged_and_gives_the_context(
-	void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__a_completion_event_is_acknowledged_and_gives_the_context)
 {
-	(void)state;
 	assert_ptr_equal(vbd_pv_take_cq_event(&comp_channel), &cq_context);
 	assert_said("ibv_get_cq_event; ibv_ack_cq_events 1");
 	fails_with = EAGAIN;
@@ -706,11 +693,10 @@ static void test_provider_verbs__a_completion_event_is_acknowledged_and_gives_th
 	assert_said("ibv_get_cq_event");
 }
 
-static void test_provider_verbs__a_poll_that_fails_has_found_nothing(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__a_poll_that_fails_has_found_nothing)
 {
 	struct ibv_wc wcs[4];
 
-	(void)state;
 	assert_int_equal(vbd_pv_poll_cq(&cq, wcs, 4), 3);
 	assert_said("ibv_poll_cq 1 4");
 	fails_with = EIO;
@@ -718,11 +704,10 @@ static void test_provider_verbs__a_poll_that_fails_has_found_nothing(void **stat
 }
 
 /* Some drivers name no request, and siw's library returns a negative errno. */
-static void test_provider_verbs__the_request_that_was_not_posted_is_known(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__the_request_that_was_not_posted_is_known)
 {
 	static const int errnums[] = {ENOMEM, -ENOMEM};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(errnums); i++) {
 		struct vbd_error sends = {0}, receives = {0};
 
@@ -741,7 +726,7 @@ static void test_provider_verbs__the_request_that_was_not_posted_is_known(void *
 
 /* --- asynchronous events --------------------------------------------------------------------- */
 
-static void test_provider_verbs__an_async_event_names_what_it_is_about(void **state)
+PROVIDER_VERBS_TEST(test_provider_verbs__an_async_event_names_what_it_is_about)
 {
 	const struct {
 		enum ibv_event_type type;
@@ -773,7 +758,6 @@ static void test_provider_verbs__an_async_event_names_what_it_is_about(void **st
 	};
 	struct vbd_pv_async_event got;
 
-	(void)state;
 	assert_false(vbd_pv_next_async_event(&context, &got));
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct ibv_async_event event = {.event_type = rows[i].type};
@@ -803,59 +787,4 @@ static void test_provider_verbs__an_async_event_names_what_it_is_about(void **st
 			(int)rows[i].type);
 		assert_said(acknowledged);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__each_call_passes_on_what_it_was_given, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__each_failure_is_told_with_the_call_and_its_errno,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__a_failure_without_an_errno_is_no_success, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__objects_are_counted_where_they_belong, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__devices_are_listed_with_their_names_and_folders, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__a_kernel_without_verbs_has_no_devices, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__a_device_that_is_gone_or_will_not_open_is_told, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__no_library_waits_for_udev, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__reads_of_events_do_not_block, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__a_driver_shows_whether_it_resizes_queues, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__memory_that_can_not_be_locked_names_the_limit, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__an_errno_with_a_meaning_of_its_own, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__the_way_back_is_taken_from_the_header, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__a_completion_event_is_acknowledged_and_gives_the_context,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__a_poll_that_fails_has_found_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__the_request_that_was_not_posted_is_known, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_provider_verbs__an_async_event_names_what_it_is_about, setup,
-			teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

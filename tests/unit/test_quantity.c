@@ -3,7 +3,7 @@
 
 #include "tests/unit/unit.h"
 
-static void test_quantity__a_size_has_a_power_of_1024(void **state)
+TEST(test_quantity__a_size_has_a_power_of_1024)
 {
 	static const struct {
 		const char *text;
@@ -15,7 +15,6 @@ static void test_quantity__a_size_has_a_power_of_1024(void **state)
 		"9223372036854775808", "8388608T"};
 	uint64_t bytes = 7;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++) {
 		assert_true(vbd_parse_size(good[i].text, &bytes));
 		assert_int_equal(bytes, good[i].bytes);
@@ -24,7 +23,7 @@ static void test_quantity__a_size_has_a_power_of_1024(void **state)
 		assert_false(vbd_parse_size(bad[i], &bytes));
 }
 
-static void test_quantity__a_number_is_decimal_or_hexadecimal(void **state)
+TEST(test_quantity__a_number_is_decimal_or_hexadecimal)
 {
 	static const struct {
 		const char *text;
@@ -35,7 +34,6 @@ static void test_quantity__a_number_is_decimal_or_hexadecimal(void **state)
 		"-0x1", " 0x1", "0x11 ", "0x8000000000000000", "ff"};
 	uint64_t value = 7;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++) {
 		assert_true(vbd_parse_number(good[i].text, &value));
 		assert_int_equal(value, good[i].value);
@@ -45,7 +43,7 @@ static void test_quantity__a_number_is_decimal_or_hexadecimal(void **state)
 	assert_false(vbd_parse_uint("0x11", &value));
 }
 
-static void test_quantity__a_time_without_a_unit_has_the_one_of_its_place(void **state)
+TEST(test_quantity__a_time_without_a_unit_has_the_one_of_its_place)
 {
 	static const struct {
 		const char *text, *unit;
@@ -55,22 +53,10 @@ static void test_quantity__a_time_without_a_unit_has_the_one_of_its_place(void *
 	static const char *const bad[] = {"", "s", "-1s", "1.2.3s", "1 s", "1d", "99999999999h"};
 	uint64_t ms = 7;
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++) {
 		assert_true(vbd_parse_duration(good[i].text, good[i].unit, &ms));
 		assert_int_equal(ms, good[i].ms);
 	}
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++)
 		assert_false(vbd_parse_duration(bad[i], "s", &ms));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_quantity__a_size_has_a_power_of_1024),
-		cmocka_unit_test(test_quantity__a_number_is_decimal_or_hexadecimal),
-		cmocka_unit_test(test_quantity__a_time_without_a_unit_has_the_one_of_its_place),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

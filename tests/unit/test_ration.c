@@ -47,11 +47,10 @@ static void end(struct teller *teller)
 	vbd_loop_destroy(teller->loop);
 }
 
-static void test_ration__the_first_are_told_and_the_others_summed_up(void **state)
+TEST(test_ration__the_first_are_told_and_the_others_summed_up)
 {
 	struct teller teller = {0};
 
-	(void)state;
 	begin(&teller, 1);
 	assert_int_equal(take(&teller, 1000), 3);
 	teller.flood = 10;
@@ -62,11 +61,10 @@ static void test_ration__the_first_are_told_and_the_others_summed_up(void **stat
 	assert_int_equal(teller.summaries, 2);
 }
 
-static void test_ration__after_a_quiet_period_they_are_told_again(void **state)
+TEST(test_ration__after_a_quiet_period_they_are_told_again)
 {
 	struct teller teller = {0};
 
-	(void)state;
 	begin(&teller, 1);
 	assert_int_equal(take(&teller, 2), 2);
 	UNIT_UNTIL (!teller.ration.told)
@@ -76,28 +74,14 @@ static void test_ration__after_a_quiet_period_they_are_told_again(void **state)
 	assert_int_equal(teller.summaries, 0);
 }
 
-static void test_ration__the_end_tells_what_is_due(void **state)
+TEST(test_ration__the_end_tells_what_is_due)
 {
 	struct teller teller = {0};
 
-	(void)state;
 	begin(&teller, 3600000);
 	assert_int_equal(take(&teller, 5), 3);
 	end(&teller);
 	assert_int_equal(teller.summaries, 1);
 	assert_int_equal(teller.summed, 2);
 	vbd_ration_fini(&(struct vbd_ration){0});
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test(test_ration__##name)
-		TEST(the_first_are_told_and_the_others_summed_up),
-		TEST(after_a_quiet_period_they_are_told_again),
-		TEST(the_end_tells_what_is_due),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,11 +46,8 @@ static void assert_not_served(const struct rig *rig, const char *text, const cha
 	assert_string_equal(err.text, why);
 }
 
-static void test_reach__an_address_that_no_device_serves_is_refused_with_those_that_are(
-	void **state)
+RIG_TEST(test_reach__an_address_that_no_device_serves_is_refused_with_those_that_are)
 {
-	struct rig *rig = *state;
-
 	assert_served(rig, "0.0.0.0");
 	assert_served(rig, "::");
 	assert_served(rig, "10.0.0.1");
@@ -74,7 +71,7 @@ static void test_reach__an_address_that_no_device_serves_is_refused_with_those_t
 		"10.0.0.1 (fake0), 10.0.0.2 (fake1)");
 }
 
-static void test_reach__only_a_loopback_destination_is_this_host(void **state)
+RIG_TEST(test_reach__only_a_loopback_destination_is_this_host)
 {
 	static const struct {
 		const char *addr;
@@ -88,7 +85,6 @@ static void test_reach__only_a_loopback_destination_is_this_host(void **state)
 		{"::1", VBD_E_ADDRESS_NOT_AVAILABLE},
 		{"::2", VBD_OK},
 	};
-	const struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		const struct sockaddr_storage addr = addr_of(rows[i].addr);
@@ -99,18 +95,14 @@ static void test_reach__only_a_loopback_destination_is_this_host(void **state)
 	}
 }
 
-static void test_reach__a_device_serves_all_addresses_of_its_interface(void **state)
+RIG_TEST(test_reach__a_device_serves_all_addresses_of_its_interface)
 {
-	struct rig *rig = *state;
-
 	rig->device->gids[0].ndev_ifindex = 1; /* "lo", in every network namespace */
 	assert_served(rig, "127.0.0.1");
 }
 
-static void test_reach__a_device_that_does_not_say_may_serve_it(void **state)
+RIG_TEST(test_reach__a_device_that_does_not_say_may_serve_it)
 {
-	struct rig *rig = *state;
-
 	fake_fail_next("ibv_query_gid_table", EIO);
 	assert_served(rig, "127.0.0.1");
 	/* The GID of iWARP over an interface without a hardware address tells nothing. */
@@ -123,10 +115,8 @@ static void test_reach__a_device_that_does_not_say_may_serve_it(void **state)
 		"of this family");
 }
 
-static void test_reach__without_a_device_there_is_another_problem(void **state)
+RIG_TEST(test_reach__without_a_device_there_is_another_problem)
 {
-	struct rig *rig = *state;
-
 	fake_device_unplug(rig->device);
 	unit_rescan(rig->fabric);
 	rig_settle(rig);
@@ -135,7 +125,7 @@ static void test_reach__without_a_device_there_is_another_problem(void **state)
 
 /* Errors of the CM. */
 
-static void test_reach__an_address_error_has_the_reason_of_its_status(void **state)
+RIG_TEST(test_reach__an_address_error_has_the_reason_of_its_status)
 {
 	static const struct {
 		int raw;
@@ -153,7 +143,6 @@ static void test_reach__an_address_error_has_the_reason_of_its_status(void **sta
 			true},
 		{-ETIMEDOUT, VBD_E_ADDR_ERROR, NULL, false},
 	};
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		const struct vbd_pv_cm_event event = {
@@ -171,7 +160,7 @@ static void test_reach__an_address_error_has_the_reason_of_its_status(void **sta
 	}
 }
 
-static void test_reach__a_failed_connect_over_iwarp_has_the_reason_of_its_errno(void **state)
+RIG_TEST(test_reach__a_failed_connect_over_iwarp_has_the_reason_of_its_errno)
 {
 	static const struct {
 		int raw;
@@ -193,7 +182,6 @@ static void test_reach__a_failed_connect_over_iwarp_has_the_reason_of_its_errno(
 		{EINVAL, VBD_E_INTERNAL, "as it was"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct vbd_error error = {.source = VBD_SOURCE_ERRNO, .raw = rows[i].raw};
 		struct vbd_error other = {.source = VBD_SOURCE_DEADLINE, .raw = rows[i].raw};
@@ -207,21 +195,4 @@ static void test_reach__a_failed_connect_over_iwarp_has_the_reason_of_its_errno(
 		vbd_cm_error_of_connect(&other);
 		assert_int_equal(other.status, VBD_OK);
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_reach__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_address_that_no_device_serves_is_refused_with_those_that_are),
-		TEST(only_a_loopback_destination_is_this_host),
-		TEST(a_device_serves_all_addresses_of_its_interface),
-		TEST(a_device_that_does_not_say_may_serve_it),
-		TEST(without_a_device_there_is_another_problem),
-		TEST(an_address_error_has_the_reason_of_its_status),
-		TEST(a_failed_connect_over_iwarp_has_the_reason_of_its_errno),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

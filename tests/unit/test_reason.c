@@ -5,9 +5,8 @@
 
 #include <string.h>
 
-static void test_reason__each_has_a_name_a_text_and_a_status(void **state)
+TEST(test_reason__each_has_a_name_a_text_and_a_status)
 {
-	(void)state;
 	for (unsigned int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
 		enum vbd_reason reason = (enum vbd_reason)i;
 		const char *text = vbd_reason_text(reason);
@@ -21,18 +20,16 @@ static void test_reason__each_has_a_name_a_text_and_a_status(void **state)
 	}
 }
 
-static void test_reason__none_and_strange_numbers_are_none(void **state)
+TEST(test_reason__none_and_strange_numbers_are_none)
 {
-	(void)state;
 	assert_string_equal(vbd_reason_name(VBD_REASON_NONE), "none");
 	assert_string_equal(vbd_reason_name((enum vbd_reason)999), "none");
 	assert_string_equal(vbd_reason_name((enum vbd_reason) - 1), "none");
 	assert_int_equal(vbd_reason_status(VBD_REASON_NONE), VBD_OK);
 }
 
-static void test_reason__only_what_somebody_wanted_is_clean(void **state)
+TEST(test_reason__only_what_somebody_wanted_is_clean)
 {
-	(void)state;
 	for (unsigned int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
 		bool clean = i == VBD_REASON_PEER_DISCONNECT || i == VBD_REASON_LOCAL_CLOSE ||
 			     i == VBD_REASON_CANCELLED || i == VBD_REASON_STOPPING ||
@@ -42,7 +39,7 @@ static void test_reason__only_what_somebody_wanted_is_clean(void **state)
 	}
 }
 
-static void test_reason__a_failed_completion_has_its_reason(void **state)
+TEST(test_reason__a_failed_completion_has_its_reason)
 {
 	static const struct {
 		enum vbd_status status;
@@ -63,19 +60,6 @@ static void test_reason__a_failed_completion_has_its_reason(void **state)
 		{VBD_OK, VBD_REASON_LOCAL_ERROR},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(pairs); i++)
 		assert_int_equal(vbd_reason_of_status(pairs[i].status), pairs[i].reason);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reason__each_has_a_name_a_text_and_a_status),
-		cmocka_unit_test(test_reason__none_and_strange_numbers_are_none),
-		cmocka_unit_test(test_reason__only_what_somebody_wanted_is_clean),
-		cmocka_unit_test(test_reason__a_failed_completion_has_its_reason),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,16 +66,16 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define REGISTRY_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static void add(struct fixture *f, size_t i, const char *name)
 {
 	assert_int_equal(
 		vbd_registry_add(&f->registry, &f->things[i].object, name, &f->err), VBD_OK);
 }
 
-static void test_registry__ids_start_at_1_and_are_never_given_twice(void **state)
+REGISTRY_TEST(test_registry__ids_start_at_1_and_are_never_given_twice)
 {
-	struct fixture *f = *state;
-
 	add(f, 0, NULL);
 	add(f, 1, "");
 	assert_int_equal(f->things[0].object.id, 1);
@@ -86,10 +86,8 @@ static void test_registry__ids_start_at_1_and_are_never_given_twice(void **state
 	assert_int_equal(f->things[1].object.id, 3);
 }
 
-static void test_registry__an_adopted_object_keeps_its_id_beyond_the_limit(void **state)
+REGISTRY_TEST(test_registry__an_adopted_object_keeps_its_id_beyond_the_limit)
 {
-	struct fixture *f = *state;
-
 	f->registry.limit = 1;
 	add(f, 0, NULL);
 	assert_int_equal(
@@ -103,10 +101,8 @@ static void test_registry__an_adopted_object_keeps_its_id_beyond_the_limit(void 
 	assert_int_equal(f->things[2].object.id, 8);
 }
 
-static void test_registry__an_object_is_found_by_id_by_name_and_by_ref(void **state)
+REGISTRY_TEST(test_registry__an_object_is_found_by_id_by_name_and_by_ref)
 {
-	struct fixture *f = *state;
-
 	add(f, 0, "alpha");
 	add(f, 1, NULL);
 	assert_ptr_equal(vbd_registry_find_id(&f->registry, 1), &f->things[0].object);
@@ -119,11 +115,10 @@ static void test_registry__an_object_is_found_by_id_by_name_and_by_ref(void **st
 	assert_null(vbd_registry_find_name(&f->registry, ""));
 }
 
-static void test_registry__a_ref_to_nothing_names_kind_and_ref(void **state)
+REGISTRY_TEST(test_registry__a_ref_to_nothing_names_kind_and_ref)
 {
 	static const char *const refs[] = {"9", "beta", "", "0", "18446744073709551615",
 		"99999999999999999999999999", "1x", "-1", " 1", "+1"};
-	struct fixture *f = *state;
 
 	add(f, 0, "alpha");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(refs); i++) {
@@ -136,10 +131,8 @@ static void test_registry__a_ref_to_nothing_names_kind_and_ref(void **state)
 	}
 }
 
-static void test_registry__a_taken_name_is_refused_and_names_the_holder(void **state)
+REGISTRY_TEST(test_registry__a_taken_name_is_refused_and_names_the_holder)
 {
-	struct fixture *f = *state;
-
 	add(f, 0, "alpha");
 	assert_int_equal(vbd_registry_add(&f->registry, &f->things[1].object, "alpha", &f->err),
 		VBD_E_NAME_TAKEN);
@@ -150,20 +143,16 @@ static void test_registry__a_taken_name_is_refused_and_names_the_holder(void **s
 	add(f, 1, "alpha");
 }
 
-static void test_registry__a_name_against_the_rule_is_refused(void **state)
+REGISTRY_TEST(test_registry__a_name_against_the_rule_is_refused)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(vbd_registry_add(&f->registry, &f->things[0].object, "7up", &f->err),
 		VBD_E_BAD_VALUE);
 	assert_string_equal(f->err.pointer, "/name");
 	assert_int_equal(vbd_registry_count(&f->registry), 0);
 }
 
-static void test_registry__the_limit_is_refused_and_named(void **state)
+REGISTRY_TEST(test_registry__the_limit_is_refused_and_named)
 {
-	struct fixture *f = *state;
-
 	f->registry.limit = 2;
 	add(f, 0, NULL);
 	add(f, 1, NULL);
@@ -175,10 +164,8 @@ static void test_registry__the_limit_is_refused_and_named(void **state)
 	assert_int_equal(f->things[2].object.id, 3);
 }
 
-static void test_registry__a_failed_add_keeps_the_error_that_was_first(void **state)
+REGISTRY_TEST(test_registry__a_failed_add_keeps_the_error_that_was_first)
 {
-	struct fixture *f = *state;
-
 	add(f, 0, "alpha");
 	(void)vbd_error_set(&f->err, VBD_E_INTERNAL, "first");
 	assert_int_equal(vbd_registry_add(&f->registry, &f->things[1].object, "alpha", &f->err),
@@ -189,9 +176,8 @@ static void test_registry__a_failed_add_keeps_the_error_that_was_first(void **st
 		VBD_E_NAME_TAKEN);
 }
 
-static void test_registry__the_order_is_that_of_the_ids(void **state)
+REGISTRY_TEST(test_registry__the_order_is_that_of_the_ids)
 {
-	struct fixture *f = *state;
 	uint64_t last = 0;
 	unsigned int seen = 0;
 
@@ -212,9 +198,8 @@ static void test_registry__the_order_is_that_of_the_ids(void **state)
 }
 
 /* The second of two objects is the first one of the table, and there may be no others in it. */
-static void test_registry__two_objects_exchange_their_ids_without_memory(void **state)
+REGISTRY_TEST(test_registry__two_objects_exchange_their_ids_without_memory)
 {
-	struct fixture *f = *state;
 	struct vbd_object *one, *other;
 
 	for (size_t i = 0; i < 100; i++) {
@@ -240,10 +225,8 @@ static void test_registry__two_objects_exchange_their_ids_without_memory(void **
 	}
 }
 
-static void test_registry__removing_what_was_never_added_is_fine(void **state)
+REGISTRY_TEST(test_registry__removing_what_was_never_added_is_fine)
 {
-	struct fixture *f = *state;
-
 	vbd_registry_remove(&f->registry, &f->things[0].object);
 	add(f, 0, "alpha");
 	vbd_registry_remove(&f->registry, &f->things[0].object);
@@ -252,9 +235,8 @@ static void test_registry__removing_what_was_never_added_is_fine(void **state)
 	assert_null(vbd_registry_first(&f->registry));
 }
 
-static void test_registry__an_object_may_get_another_name(void **state)
+REGISTRY_TEST(test_registry__an_object_may_get_another_name)
 {
-	struct fixture *f = *state;
 	struct vbd_object *object = &f->things[0].object;
 
 	add(f, 0, NULL);
@@ -274,10 +256,9 @@ static void test_registry__an_object_may_get_another_name(void **state)
 	assert_ptr_equal(vbd_registry_find_id(&f->registry, 1), object);
 }
 
-static void test_registry__a_name_leads_to_the_newest_that_has_it(void **state)
+REGISTRY_TEST(test_registry__a_name_leads_to_the_newest_that_has_it)
 {
 	static const struct vbd_kind kind = {.keeps_history = true};
-	struct fixture *f = *state;
 	struct vbd_object *first = &f->things[0].object;
 	struct vbd_object *second = &f->things[1].object;
 	struct vbd_object *third = &f->things[2].object;
@@ -304,11 +285,10 @@ static void test_registry__a_name_leads_to_the_newest_that_has_it(void **state)
 	assert_null(vbd_registry_find_name(&f->registry, "same"));
 }
 
-static void test_registry__names_follow_the_rule_of_the_contract(void **state)
+REGISTRY_TEST(test_registry__names_follow_the_rule_of_the_contract)
 {
 	char longest[65];
 
-	(void)state;
 	memset(longest, 'a', sizeof(longest));
 	longest[63] = '\0';
 	assert_true(vbd_name_valid(longest));
@@ -327,9 +307,8 @@ static void test_registry__names_follow_the_rule_of_the_contract(void **state)
 	assert_false(vbd_name_valid("\xc3\xa4"));
 }
 
-static void test_registry__a_path_names_kind_and_id(void **state)
+REGISTRY_TEST(test_registry__a_path_names_kind_and_id)
 {
-	struct fixture *f = *state;
 	char path[VBD_PATH_BYTES];
 
 	assert_string_equal(vbd_registry_path(&f->registry, UINT64_MAX, path),
@@ -337,9 +316,8 @@ static void test_registry__a_path_names_kind_and_id(void **state)
 }
 
 /* Adds objects with each allocation failing in turn, until an addition succeeds. */
-static void test_registry__memory_that_runs_out_anywhere_leaves_the_registry_as_it_was(void **state)
+REGISTRY_TEST(test_registry__memory_that_runs_out_anywhere_leaves_the_registry_as_it_was)
 {
-	struct fixture *f = *state;
 	enum vbd_status status;
 	unsigned int failures = 0;
 
@@ -365,10 +343,8 @@ static void test_registry__memory_that_runs_out_anywhere_leaves_the_registry_as_
 	assert_true(failures >= 4);
 }
 
-static void test_registry__a_walk_may_begin_at_any_id_that_was(void **state)
+REGISTRY_TEST(test_registry__a_walk_may_begin_at_any_id_that_was)
 {
-	struct fixture *f = *state;
-
 	for (size_t i = 0; i < 100; i++)
 		add(f, i, "");
 	for (size_t i = 0; i < 100; i++) {
@@ -387,41 +363,11 @@ static void test_registry__a_walk_may_begin_at_any_id_that_was(void **state)
 	assert_null(vbd_registry_before(&f->registry, 0));
 }
 
-static void test_registry__removed_objects_leave_no_more_gaps_than_objects(void **state)
+REGISTRY_TEST(test_registry__removed_objects_leave_no_more_gaps_than_objects)
 {
-	struct fixture *f = *state;
-
 	for (size_t i = 0; i < 10000; i++) {
 		add(f, i % 3, "");
 		vbd_registry_remove(&f->registry, &f->things[i % 3].object);
 		assert_true(f->registry.places.count <= 100);
 	}
-}
-
-#define REGISTRY_TEST(name) cmocka_unit_test_setup_teardown(test_registry__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		REGISTRY_TEST(ids_start_at_1_and_are_never_given_twice),
-		REGISTRY_TEST(an_adopted_object_keeps_its_id_beyond_the_limit),
-		REGISTRY_TEST(an_object_is_found_by_id_by_name_and_by_ref),
-		REGISTRY_TEST(a_ref_to_nothing_names_kind_and_ref),
-		REGISTRY_TEST(a_taken_name_is_refused_and_names_the_holder),
-		REGISTRY_TEST(a_name_against_the_rule_is_refused),
-		REGISTRY_TEST(the_limit_is_refused_and_named),
-		REGISTRY_TEST(a_failed_add_keeps_the_error_that_was_first),
-		REGISTRY_TEST(the_order_is_that_of_the_ids),
-		REGISTRY_TEST(two_objects_exchange_their_ids_without_memory),
-		REGISTRY_TEST(removing_what_was_never_added_is_fine),
-		REGISTRY_TEST(an_object_may_get_another_name),
-		REGISTRY_TEST(a_name_leads_to_the_newest_that_has_it),
-		REGISTRY_TEST(names_follow_the_rule_of_the_contract),
-		REGISTRY_TEST(a_path_names_kind_and_id),
-		REGISTRY_TEST(memory_that_runs_out_anywhere_leaves_the_registry_as_it_was),
-		REGISTRY_TEST(a_walk_may_begin_at_any_id_that_was),
-		REGISTRY_TEST(removed_objects_leave_no_more_gaps_than_objects),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

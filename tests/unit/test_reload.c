@@ -220,6 +220,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+#define RELOAD_TEST(name) TEST_WITH(name, void *no_fixture, set_up, tear_down)
+
 /* Runs the reloads that have begun, and those that they begin. */
 static void settle(void)
 {
@@ -237,17 +239,15 @@ static void reloads(const char *journal)
 	assert_string_equal(test.journal, journal);
 }
 
-static void test_reload__all_is_read_before_anything_is_in_force(void **state)
+RELOAD_TEST(test_reload__all_is_read_before_anything_is_in_force)
 {
-	(void)state;
 	reloads("reloading read compare callers take daemon-limits specs reopen look "
 		"reloaded() ready(serving) ");
 	assert_string_equal(test.log, "");
 }
 
-static void test_reload__a_fault_leaves_all_as_it_was(void **state)
+RELOAD_TEST(test_reload__a_fault_leaves_all_as_it_was)
 {
-	(void)state;
 	test.read = VBD_E_BAD_VALUE;
 	reloads("reloading read reopen look reloaded(reload_failedline 3: no) "
 		"ready(serving; the last reload failed) ");
@@ -257,9 +257,8 @@ static void test_reload__a_fault_leaves_all_as_it_was(void **state)
 		"ready(serving; the last reload failed) ");
 }
 
-static void test_reload__certificates_are_loaded_if_there_were_some(void **state)
+RELOAD_TEST(test_reload__certificates_are_loaded_if_there_were_some)
 {
-	(void)state;
 	test.has_certificate = true;
 	reloads("reloading read compare callers take daemon-limits specs reopen look "
 		"reloaded() ready(serving) ");
@@ -280,9 +279,8 @@ static void test_reload__certificates_are_loaded_if_there_were_some(void **state
 		"reloaded() ready(serving) ");
 }
 
-static void test_reload__keys_that_need_a_restart_are_warned_of(void **state)
+RELOAD_TEST(test_reload__keys_that_need_a_restart_are_warned_of)
 {
-	(void)state;
 	test.leaves = true;
 	reloads("reloading read compare callers take daemon-limits specs reopen look "
 		"reloaded() ready(serving) ");
@@ -301,11 +299,10 @@ static unsigned int reads(void)
 	return count;
 }
 
-static void test_reload__one_runs_at_a_time_and_signals_are_not_lost(void **state)
+RELOAD_TEST(test_reload__one_runs_at_a_time_and_signals_are_not_lost)
 {
 	struct vbd_error err = {0};
 
-	(void)state;
 	vbd_reload_on_signal(&test.reload);
 	assert_int_equal(vbd_reload_begin(&test.reload, &err), VBD_E_WRONG_STATE);
 	assert_string_equal(err.text, "a reload is under way");
@@ -318,11 +315,10 @@ static void test_reload__one_runs_at_a_time_and_signals_are_not_lost(void **stat
 	assert_int_equal(reads(), 3);
 }
 
-static void test_reload__one_that_can_not_begin_is_told(void **state)
+RELOAD_TEST(test_reload__one_that_can_not_begin_is_told)
 {
 	struct vbd_error err = {0};
 
-	(void)state;
 	test.work = VBD_E_NO_MEMORY;
 	assert_int_equal(vbd_reload_begin(&test.reload, &err), VBD_E_NO_MEMORY);
 	assert_false(test.reload.running);
@@ -336,20 +332,4 @@ static void test_reload__one_that_can_not_begin_is_told(void **state)
 	vbd_reload_on_signal(&test.reload);
 	fake_memory_fail_nth(0);
 	assert_string_equal(test.journal, "reloaded(nothing,no_memoryno memory to reload) ");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_reload__##name, set_up, tear_down)
-		TEST(all_is_read_before_anything_is_in_force),
-		TEST(a_fault_leaves_all_as_it_was),
-		TEST(certificates_are_loaded_if_there_were_some),
-		TEST(keys_that_need_a_restart_are_warned_of),
-		TEST(one_runs_at_a_time_and_signals_are_not_lost),
-		TEST(one_that_can_not_begin_is_told),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

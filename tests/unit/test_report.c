@@ -53,11 +53,10 @@ static void comes_back(const struct vbd_report *report)
 	is_same(&read, report);
 }
 
-static void test_report__what_is_written_is_read(void **state)
+TEST(test_report__what_is_written_is_read)
 {
 	struct vbd_report report = full;
 
-	(void)state;
 	comes_back(&full);
 	comes_back(&(const struct vbd_report){.op = -1});
 	for (enum vbd_reason i = VBD_REASON_NONE; i < VBD_REASON_COUNT; i++) {
@@ -71,26 +70,24 @@ static void test_report__what_is_written_is_read(void **state)
 }
 
 /* The bytes are the same on hosts of any byte order, and in every version. */
-static void test_report__the_bytes_are_those_of_the_contract(void **state)
+TEST(test_report__the_bytes_are_those_of_the_contract)
 {
 	static const uint8_t head[] = {'V', 'B', 'S', 'D', 1, 55, 4, 0, 0, 0, 0, 0x12, 0, 0xff,
 		0xff, 0xfe, 0, 0, 0, 0x12, 0x34, 0x56, 0x78, 0x9a, 0, 0, 0x7f, 0x0c, 0x2e, 0x40, 0,
 		0, 0, 0, 0x1f, 0x2e, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 	uint8_t bytes[VBD_REPORT_BYTES];
 
-	(void)state;
 	vbd_report_write(&full, bytes);
 	assert_memory_equal(bytes, head, sizeof(head));
 	assert_string_equal((const char *)bytes + 48, "compare_swap");
 	assert_string_equal((const char *)bytes + 96, "remote_access");
 }
 
-static void test_report__what_the_cm_or_a_later_version_adds_does_no_harm(void **state)
+TEST(test_report__what_the_cm_or_a_later_version_adds_does_no_harm)
 {
 	uint8_t bytes[180] = {0};
 	struct vbd_report read;
 
-	(void)state;
 	vbd_report_write(&full, bytes);
 	assert_true(vbd_report_read(bytes, sizeof(bytes), &read));
 	is_same(&read, &full);
@@ -100,12 +97,11 @@ static void test_report__what_the_cm_or_a_later_version_adds_does_no_harm(void *
 	is_same(&read, &full);
 }
 
-static void test_report__other_private_data_is_none(void **state)
+TEST(test_report__other_private_data_is_none)
 {
 	uint8_t bytes[VBD_REPORT_BYTES];
 	struct vbd_report read;
 
-	(void)state;
 	vbd_report_write(&full, bytes);
 	assert_false(vbd_report_read(bytes, sizeof(bytes) - 1, &read));
 	assert_false(vbd_report_read(bytes, 0, &read));
@@ -117,12 +113,11 @@ static void test_report__other_private_data_is_none(void **state)
 }
 
 /* A later version has more of them; a hostile one fills the room up. */
-static void test_report__unknown_names_count_as_none(void **state)
+TEST(test_report__unknown_names_count_as_none)
 {
 	uint8_t bytes[VBD_REPORT_BYTES];
 	struct vbd_report read;
 
-	(void)state;
 	vbd_report_write(&full, bytes);
 	memset(bytes + 48, 'x', sizeof(bytes) - 48);
 	assert_true(vbd_report_read(bytes, sizeof(bytes), &read));
@@ -133,17 +128,4 @@ static void test_report__unknown_names_count_as_none(void **state)
 	bytes[48 + strlen("compare_swap")] = 's';
 	assert_true(vbd_report_read(bytes, sizeof(bytes), &read));
 	assert_int_equal(read.op, -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_report__what_is_written_is_read),
-		cmocka_unit_test(test_report__the_bytes_are_those_of_the_contract),
-		cmocka_unit_test(test_report__what_the_cm_or_a_later_version_adds_does_no_harm),
-		cmocka_unit_test(test_report__other_private_data_is_none),
-		cmocka_unit_test(test_report__unknown_names_count_as_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,8 @@
 
 /* The table. */
 
-static void test_rping__every_pair_is_decided_and_halves_do_not_mix(void **state)
+TEST(test_rping__every_pair_is_decided_and_halves_do_not_mix)
 {
-	(void)state;
 	for (unsigned int from = 0; from < VBD_RPING_STATE_COUNT; from++) {
 		for (unsigned int event = 0; event < VBD_RPING_EVENT_COUNT; event++) {
 			const struct vbd_rping_rule *rule = vbd_rping_rule(
@@ -37,12 +36,11 @@ static enum vbd_rping_state follow(
 	return rule->next;
 }
 
-static void test_rping__a_ping_takes_both_halves_round(void **state)
+TEST(test_rping__a_ping_takes_both_halves_round)
 {
 	enum vbd_rping_state server = VBD_RPING_WAIT_SOURCE;
 	enum vbd_rping_state client = VBD_RPING_IDLE;
 
-	(void)state;
 	client = follow(client, VBD_RPING_EV_START, VBD_RPING_SAY_SOURCE);
 	server = follow(server, VBD_RPING_EV_MESSAGE, VBD_RPING_READ);
 	server = follow(server, VBD_RPING_EV_MOVED, VBD_RPING_SAY_DONE);
@@ -54,7 +52,7 @@ static void test_rping__a_ping_takes_both_halves_round(void **state)
 	assert_int_equal(client, VBD_RPING_IDLE);
 }
 
-static void test_rping__services_are_where_they_can_be(void **state)
+TEST(test_rping__services_are_where_they_can_be)
 {
 	static const struct {
 		enum vbd_service service;
@@ -78,7 +76,6 @@ static void test_rping__services_are_where_they_can_be(void **state)
 			"the service rping_client needs RDMA read, which ud does not support"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		struct vbd_error err = {0};
 
@@ -175,9 +172,8 @@ static void serve(struct rig_conn *rc, const char *expected, size_t wrong)
 	answer(rc);
 }
 
-static void test_rping__a_probe_counts_times_and_compares(void **state)
+RIG_TEST(test_rping__a_probe_counts_times_and_compares)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = client(rig);
 	struct ended ended = {0};
 	struct vbd_probe *probe = make_probe(rc, &ended, 3);
@@ -207,9 +203,8 @@ static void test_rping__a_probe_counts_times_and_compares(void **state)
 	free(probe);
 }
 
-static void test_rping__a_stop_waits_for_the_ping_under_way(void **state)
+RIG_TEST(test_rping__a_stop_waits_for_the_ping_under_way)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = client(rig);
 	struct ended ended = {0};
 	struct vbd_probe *probe = make_probe(rc, &ended, 100);
@@ -228,9 +223,8 @@ static void test_rping__a_stop_waits_for_the_ping_under_way(void **state)
 	free(probe);
 }
 
-static void test_rping__a_stop_of_the_last_ping_changes_nothing(void **state)
+RIG_TEST(test_rping__a_stop_of_the_last_ping_changes_nothing)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = client(rig);
 	struct ended ended = {0};
 	struct vbd_probe *probe = make_probe(rc, &ended, 1);
@@ -244,9 +238,8 @@ static void test_rping__a_stop_of_the_last_ping_changes_nothing(void **state)
 	free(probe);
 }
 
-static void test_rping__a_probe_ends_with_its_connection(void **state)
+RIG_TEST(test_rping__a_probe_ends_with_its_connection)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = client(rig);
 	struct ended ended = {0};
 	struct vbd_probe *probe = make_probe(rc, &ended, 2);
@@ -262,9 +255,8 @@ static void test_rping__a_probe_ends_with_its_connection(void **state)
 	free(probe);
 }
 
-static void test_rping__a_word_out_of_turn_ends_the_connection(void **state)
+RIG_TEST(test_rping__a_word_out_of_turn_ends_the_connection)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = client(rig);
 
 	answer(rc);
@@ -273,9 +265,8 @@ static void test_rping__a_word_out_of_turn_ends_the_connection(void **state)
 	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "unexpected message"));
 }
 
-static void test_rping__the_client_waits_for_a_send_slot(void **state)
+RIG_TEST(test_rping__the_client_waits_for_a_send_slot)
 {
-	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 	struct ended ended = {0};
 	struct vbd_probe *probe;
@@ -300,9 +291,8 @@ static void test_rping__the_client_waits_for_a_send_slot(void **state)
 	free(probe);
 }
 
-static void test_rping__the_text_goes_round_the_letters(void **state)
+RIG_TEST(test_rping__the_text_goes_round_the_letters)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = client(rig);
 	struct ended ended = {0};
 	struct vbd_probe *probe = make_probe(rc, &ended, 1);
@@ -319,25 +309,4 @@ static void test_rping__the_text_goes_round_the_letters(void **state)
 	assert_int_equal(ended.times, 1);
 	assert_string_equal(probe->error.text, "the connection ended after 0 pings");
 	free(probe);
-}
-
-#define PURE(name) cmocka_unit_test(test_rping__##name)
-#define TEST(name) cmocka_unit_test_setup_teardown(test_rping__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PURE(every_pair_is_decided_and_halves_do_not_mix),
-		PURE(a_ping_takes_both_halves_round),
-		PURE(services_are_where_they_can_be),
-		TEST(a_probe_counts_times_and_compares),
-		TEST(a_stop_waits_for_the_ping_under_way),
-		TEST(a_stop_of_the_last_ping_changes_nothing),
-		TEST(a_probe_ends_with_its_connection),
-		TEST(a_word_out_of_turn_ends_the_connection),
-		TEST(the_client_waits_for_a_send_slot),
-		TEST(the_text_goes_round_the_letters),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

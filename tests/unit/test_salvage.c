@@ -47,6 +47,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define SALVAGE_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 /* --- files ----------------------------------------------------------------------------------- */
 
 static void make_empty(const char *path)
@@ -117,10 +119,8 @@ static uint64_t salvage(struct fixture *f)
 
 /* --- the tests ------------------------------------------------------------------------------- */
 
-static void test_salvage__a_whole_file_is_taken_over_whole(void **state)
+SALVAGE_TEST(test_salvage__a_whole_file_is_taken_over_whole)
 {
-	struct fixture *f = *state;
-
 	fill(f, 50);
 	(void)copy_without(f, 0);
 	assert_int_equal(salvage(f), 50);
@@ -132,9 +132,8 @@ static void test_salvage__a_whole_file_is_taken_over_whole(void **state)
 
 /* A damaged page takes its own rows with it. The first page, and the root of a table of several
  * pages, are the way to the others. */
-static void test_salvage__one_damaged_page_takes_no_rows_of_others(void **state)
+SALVAGE_TEST(test_salvage__one_damaged_page_takes_no_rows_of_others)
 {
-	struct fixture *f = *state;
 	unsigned int rows = 100, losses = 0;
 	int64_t root;
 
@@ -153,9 +152,8 @@ static void test_salvage__one_damaged_page_takes_no_rows_of_others(void **state)
 }
 
 /* Damage in a table of one page is the damage of that table only. */
-static void test_salvage__kept_objects_outlive_damage_elsewhere(void **state)
+SALVAGE_TEST(test_salvage__kept_objects_outlive_damage_elsewhere)
 {
-	struct fixture *f = *state;
 	unsigned int losses = 0;
 
 	fill(f, 5);
@@ -164,9 +162,8 @@ static void test_salvage__kept_objects_outlive_damage_elsewhere(void **state)
 	assert_int_equal(losses, 2);
 }
 
-static void test_salvage__a_row_with_other_bytes_is_left_out(void **state)
+SALVAGE_TEST(test_salvage__a_row_with_other_bytes_is_left_out)
 {
-	struct fixture *f = *state;
 	sqlite3 *handle = NULL;
 
 	fill(f, 5);
@@ -179,31 +176,12 @@ static void test_salvage__a_row_with_other_bytes_is_left_out(void **state)
 	assert_int_equal(salvage(f), 4);
 }
 
-static void test_salvage__no_room_is_no_damage(void **state)
+SALVAGE_TEST(test_salvage__no_room_is_no_damage)
 {
-	struct fixture *f = *state;
 	uint64_t kept;
 
 	fill(f, 5);
 	(void)copy_without(f, 0);
 	assert_int_equal(symlink("/dev/full", f->to), 0);
 	assert_int_not_equal(vbd_salvage(f->from, f->to, &kept, &f->err), VBD_OK);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_salvage__a_whole_file_is_taken_over_whole, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_salvage__one_damaged_page_takes_no_rows_of_others, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_salvage__kept_objects_outlive_damage_elsewhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_salvage__a_row_with_other_bytes_is_left_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_salvage__no_room_is_no_damage, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("salvage", tests, NULL, NULL);
 }

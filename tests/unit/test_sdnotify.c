@@ -41,11 +41,10 @@ static void assert_heard(int fd, const char *text)
 	assert_string_equal(heard, text);
 }
 
-static void test_sdnotify__systemd_gets_each_notification(void **state)
+TEST(test_sdnotify__systemd_gets_each_notification)
 {
 	int fd = listen_as_systemd();
 
-	(void)state;
 	vbd_sdnotify_ready("no devices");
 	assert_heard(fd, "READY=1\nSTATUS=no devices");
 	vbd_sdnotify_alive();
@@ -57,11 +56,10 @@ static void test_sdnotify__systemd_gets_each_notification(void **state)
 }
 
 /* The kernel lets ten messages wait (net.unix.max_dgram_qlen). */
-static void test_sdnotify__nothing_waits_for_a_systemd_that_does_not_read(void **state)
+TEST(test_sdnotify__nothing_waits_for_a_systemd_that_does_not_read)
 {
 	int fd = listen_as_systemd();
 
-	(void)state;
 	for (int i = 0; i < 2000; i++)
 		vbd_sdnotify_alive();
 	vbd_sdnotify_stopping(28000);
@@ -69,12 +67,11 @@ static void test_sdnotify__nothing_waits_for_a_systemd_that_does_not_read(void *
 	(void)close(fd);
 }
 
-static void test_sdnotify__without_systemd_nothing_happens(void **state)
+TEST(test_sdnotify__without_systemd_nothing_happens)
 {
 	struct vbd_sdnotify_sockets sockets = {.tcp_count = 1};
 	struct vbd_error err = {0};
 
-	(void)state;
 	vbd_sdnotify_ready("x");
 	vbd_sdnotify_stopping(28000);
 	vbd_sdnotify_alive();
@@ -84,9 +81,8 @@ static void test_sdnotify__without_systemd_nothing_happens(void **state)
 	assert_int_equal(sockets.unix_fd, -1);
 }
 
-static void test_sdnotify__the_watchdog_is_fed_twice_as_often_as_it_bites(void **state)
+TEST(test_sdnotify__the_watchdog_is_fed_twice_as_often_as_it_bites)
 {
-	(void)state;
 	(void)setenv("WATCHDOG_USEC", "30000000", 1);
 	assert_int_equal(vbd_sdnotify_watchdog_ms(), 15000);
 	(void)setenv("WATCHDOG_USEC", "1", 1);
@@ -130,7 +126,7 @@ static void take_stored(const char *name, int fd, void *arg)
 	*(int *)arg = fd;
 }
 
-static void test_sdnotify__what_an_earlier_run_has_left_is_no_socket(void **state)
+TEST(test_sdnotify__what_an_earlier_run_has_left_is_no_socket)
 {
 	struct vbd_sdnotify_sockets sockets = {0};
 	struct vbd_error err = {0};
@@ -138,7 +134,6 @@ static void test_sdnotify__what_an_earlier_run_has_left_is_no_socket(void **stat
 	int memory = memfd_create("left", 0);
 	int stored = -1;
 
-	(void)state;
 	hand_over(memory, 0);
 	hand_over(tcp, 1);
 	(void)setenv("LISTEN_FDNAMES", "buffer/alice/pool:verbsd.socket", 1);
@@ -154,9 +149,8 @@ static void test_sdnotify__what_an_earlier_run_has_left_is_no_socket(void **stat
 	(void)close(tcp);
 }
 
-static void test_sdnotify__the_store_is_known_by_a_variable(void **state)
+TEST(test_sdnotify__the_store_is_known_by_a_variable)
 {
-	(void)state;
 	(void)setenv("FDSTORE", "16", 1);
 	assert_int_equal(vbd_sdnotify_store_max(), 0);
 	(void)setenv("NOTIFY_SOCKET", "/nowhere", 1);
@@ -168,7 +162,7 @@ static void test_sdnotify__the_store_is_known_by_a_variable(void **state)
 	(void)unsetenv("NOTIFY_SOCKET");
 }
 
-static void test_sdnotify__sockets_are_told_apart_and_made_non_blocking(void **state)
+TEST(test_sdnotify__sockets_are_told_apart_and_made_non_blocking)
 {
 	struct vbd_sdnotify_sockets sockets = {0};
 	struct vbd_error err = {0};
@@ -176,7 +170,6 @@ static void test_sdnotify__sockets_are_told_apart_and_made_non_blocking(void **s
 	int local = socket(AF_UNIX, SOCK_STREAM, 0);
 	int tcp = listening_socket(AF_INET);
 
-	(void)state;
 	assert_int_equal(bind(local, (const struct sockaddr *)&autobind, sizeof(sa_family_t)), 0);
 	assert_int_equal(listen(local, 1), 0);
 	hand_over(local, 0);
@@ -197,14 +190,13 @@ static void test_sdnotify__sockets_are_told_apart_and_made_non_blocking(void **s
 	(void)close(tcp);
 }
 
-static void test_sdnotify__a_socket_nobody_can_use_is_refused(void **state)
+TEST(test_sdnotify__a_socket_nobody_can_use_is_refused)
 {
 	struct vbd_sdnotify_sockets sockets = {0};
 	struct vbd_error err = {0};
 	int tcp = listening_socket(AF_INET);
 	int silent = fcntl(tcp, F_DUPFD, 20);
 
-	(void)state;
 	for (int i = 0; i <= VBD_LISTEN_MAX; i++)
 		hand_over(tcp, i);
 	assert_int_equal(vbd_sdnotify_sockets(&sockets, &err), VBD_E_BAD_VALUE);
@@ -220,20 +212,4 @@ static void test_sdnotify__a_socket_nobody_can_use_is_refused(void **state)
 	(void)close(silent);
 	(void)close(tcp);
 	(void)close(3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sdnotify__systemd_gets_each_notification),
-		cmocka_unit_test(test_sdnotify__nothing_waits_for_a_systemd_that_does_not_read),
-		cmocka_unit_test(test_sdnotify__without_systemd_nothing_happens),
-		cmocka_unit_test(test_sdnotify__the_watchdog_is_fed_twice_as_often_as_it_bites),
-		cmocka_unit_test(test_sdnotify__sockets_are_told_apart_and_made_non_blocking),
-		cmocka_unit_test(test_sdnotify__what_an_earlier_run_has_left_is_no_socket),
-		cmocka_unit_test(test_sdnotify__the_store_is_known_by_a_variable),
-		cmocka_unit_test(test_sdnotify__a_socket_nobody_can_use_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,9 +78,8 @@ static void assert_states(const struct vbd_batch *batch, enum vbd_transfer_state
 		assert_int_equal(vbd_batch_outcome(&batch->items[i]), state);
 }
 
-static void test_services_batches__all_transfers_done_is_done(void **state)
+SVC_TEST(test_services_batches__all_transfers_done_is_done)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	const struct vbd_batch *batch = begin(&scene);
 
@@ -94,9 +93,8 @@ static void test_services_batches__all_transfers_done_is_done(void **state)
 }
 
 /* A record may change after its end: a client labels it. */
-static void test_services_batches__an_ended_transfer_that_changes_is_counted_once(void **state)
+SVC_TEST(test_services_batches__an_ended_transfer_that_changes_is_counted_once)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	struct vbd_transfer_record *records[COUNT];
 	struct vbd_batch *batch = NULL;
@@ -113,9 +111,8 @@ static void test_services_batches__an_ended_transfer_that_changes_is_counted_onc
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_BATCH_ENDED), 1);
 }
 
-static void test_services_batches__the_first_failure_is_the_error(void **state)
+SVC_TEST(test_services_batches__the_first_failure_is_the_error)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	struct vbd_batch *batch;
 	struct vbd_error problem;
@@ -141,9 +138,8 @@ static void test_services_batches__the_first_failure_is_the_error(void **state)
 	assert_string_equal(problem.object, "/v1/transfer_batches/1");
 }
 
-static void test_services_batches__a_failed_completion_is_kept(void **state)
+SVC_TEST(test_services_batches__a_failed_completion_is_kept)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	const struct vbd_batch *batch;
 
@@ -158,10 +154,9 @@ static void test_services_batches__a_failed_completion_is_kept(void **state)
 	assert_int_equal(batch->first_error.transfer, batch->items->id);
 }
 
-static void test_services_batches__a_turn_cancels_a_few_of_many(void **state)
+SVC_TEST(test_services_batches__a_turn_cancels_a_few_of_many)
 {
 	struct vbd_transfer_record *records[VBD_BATCH_MAX];
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	const struct vbd_transfer_spec spec = spec_of(&scene);
 	struct vbd_batch *batch = NULL;
@@ -188,9 +183,8 @@ static void test_services_batches__a_turn_cancels_a_few_of_many(void **state)
 	assert_int_equal(svc->daemon->transfers_cancelled, VBD_BATCH_MAX);
 }
 
-static void test_services_batches__a_deletion_cancels_what_runs(void **state)
+SVC_TEST(test_services_batches__a_deletion_cancels_what_runs)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	struct vbd_batch *batch;
 
@@ -203,9 +197,8 @@ static void test_services_batches__a_deletion_cancels_what_runs(void **state)
 	assert_int_equal(vbd_registry_count(svc->daemon->transfers), COUNT);
 }
 
-static void test_services_batches__a_deleted_transfer_counts_in_its_last_state(void **state)
+SVC_TEST(test_services_batches__a_deleted_transfer_counts_in_its_last_state)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	const struct vbd_batch *batch = begin(&scene);
 
@@ -216,9 +209,8 @@ static void test_services_batches__a_deleted_transfer_counts_in_its_last_state(v
 	assert_states(batch, VBD_TRANSFER_DONE);
 }
 
-static void test_services_batches__the_newest_records_are_kept(void **state)
+SVC_TEST(test_services_batches__the_newest_records_are_kept)
 {
-	struct svc *svc = *state;
 	struct scene scene;
 
 	svc->config.records.ended = 2;
@@ -231,9 +223,8 @@ static void test_services_batches__the_newest_records_are_kept(void **state)
 	assert_int_equal(vbd_registry_first(svc->daemon->transfer_batches)->id, 3);
 }
 
-static void test_services_batches__the_daemon_stops_with_one_under_way(void **state)
+SVC_TEST(test_services_batches__the_daemon_stops_with_one_under_way)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 
 	fake_loopback(false);
@@ -241,9 +232,8 @@ static void test_services_batches__the_daemon_stops_with_one_under_way(void **st
 	svc_stop(svc);
 }
 
-static void test_services_batches__without_memory_nothing_is_left(void **state)
+SVC_TEST(test_services_batches__without_memory_nothing_is_left)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	unsigned int nth = 0;
 	bool failed;
@@ -269,25 +259,4 @@ static void test_services_batches__without_memory_nothing_is_left(void **state)
 		assert_int_equal(svc->daemon->transfer_batches->open, 0);
 		assert_int_equal(svc->daemon->transfers->open, 0);
 	} while (failed);
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_batches__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(all_transfers_done_is_done),
-		TEST(an_ended_transfer_that_changes_is_counted_once),
-		TEST(the_first_failure_is_the_error),
-		TEST(a_failed_completion_is_kept),
-		TEST(a_turn_cancels_a_few_of_many),
-		TEST(a_deletion_cancels_what_runs),
-		TEST(a_deleted_transfer_counts_in_its_last_state),
-		TEST(the_newest_records_are_kept),
-		TEST(the_daemon_stops_with_one_under_way),
-		TEST(without_memory_nothing_is_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,12 +90,11 @@ static void assert_refused(const struct scene *scene, const struct vbd_benchmark
 	assert_int_equal(vbd_registry_count(scene->svc->daemon->transfers), 0);
 }
 
-static void test_services_benchmarks__each_op_runs_so_often_with_every_kind_of_memory(void **state)
+SVC_TEST(test_services_benchmarks__each_op_runs_so_often_with_every_kind_of_memory)
 {
 	static const enum vbd_op ops[] = {VBD_OP_WRITE, VBD_OP_READ, VBD_OP_SEND};
 	/* Empty, small enough to be inlined, and too large for that. */
 	static const uint32_t sizes[] = {0, 48, 64};
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	struct vbd_buffer *here = svc_buffer(svc, "here", 4096, 0);
 
@@ -119,9 +118,8 @@ static void test_services_benchmarks__each_op_runs_so_often_with_every_kind_of_m
 	assert_int_equal(svc->daemon->transfers_done, 9);
 }
 
-static void test_services_benchmarks__its_transfer_is_one_like_any_other(void **state)
+SVC_TEST(test_services_benchmarks__its_transfer_is_one_like_any_other)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	const struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	const struct vbd_benchmark *benchmark = begin(&scene, &spec);
@@ -137,9 +135,8 @@ static void test_services_benchmarks__its_transfer_is_one_like_any_other(void **
 	assert_null(vbd_object_find(svc->daemon->benchmarks, "2", &svc->err));
 }
 
-static void test_services_benchmarks__one_by_time_ends_well_when_it_is_up(void **state)
+SVC_TEST(test_services_benchmarks__one_by_time_ends_well_when_it_is_up)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	const struct vbd_event_filter filter = {
@@ -159,9 +156,8 @@ static void test_services_benchmarks__one_by_time_ends_well_when_it_is_up(void *
 	assert_int_equal(svc->daemon->transfers_done, 1);
 }
 
-static void test_services_benchmarks__a_cancel_keeps_the_result_so_far(void **state)
+SVC_TEST(test_services_benchmarks__a_cancel_keeps_the_result_so_far)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	struct vbd_benchmark *benchmark;
@@ -188,9 +184,8 @@ static void test_services_benchmarks__a_cancel_keeps_the_result_so_far(void **st
 	assert_int_equal(vbd_registry_count(svc->daemon->benchmarks), 0);
 }
 
-static void test_services_benchmarks__the_end_of_the_connection_is_told(void **state)
+SVC_TEST(test_services_benchmarks__the_end_of_the_connection_is_told)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	struct vbd_benchmark *benchmark;
@@ -204,9 +199,8 @@ static void test_services_benchmarks__the_end_of_the_connection_is_told(void **s
 	assert_int_equal(problem.status, VBD_E_LOCAL_CLOSE);
 }
 
-static void test_services_benchmarks__what_can_not_work_is_refused(void **state)
+SVC_TEST(test_services_benchmarks__what_can_not_work_is_refused)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	struct vbd_buffer *here = svc_buffer(svc, "here", 4096, 0);
 	struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_WRITE);
@@ -219,9 +213,8 @@ static void test_services_benchmarks__what_can_not_work_is_refused(void **state)
 	assert_refused(&scene, &spec, VBD_E_WRONG_STATE, "/connection");
 }
 
-static void test_services_benchmarks__the_newest_records_are_kept(void **state)
+SVC_TEST(test_services_benchmarks__the_newest_records_are_kept)
 {
-	struct svc *svc = *state;
 	struct vbd_benchmark_spec spec;
 	struct scene scene;
 
@@ -237,9 +230,8 @@ static void test_services_benchmarks__the_newest_records_are_kept(void **state)
 	assert_int_equal(vbd_registry_first(svc->daemon->benchmarks)->id, 4);
 }
 
-static void test_services_benchmarks__the_daemon_stops_with_one_under_way(void **state)
+SVC_TEST(test_services_benchmarks__the_daemon_stops_with_one_under_way)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_READ);
 
@@ -248,9 +240,8 @@ static void test_services_benchmarks__the_daemon_stops_with_one_under_way(void *
 	svc_stop(svc);
 }
 
-static void test_services_benchmarks__without_memory_nothing_is_left(void **state)
+SVC_TEST(test_services_benchmarks__without_memory_nothing_is_left)
 {
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_READ);
 	unsigned int nth = 0;
@@ -271,24 +262,4 @@ static void test_services_benchmarks__without_memory_nothing_is_left(void **stat
 		assert_int_equal(svc->daemon->benchmarks->open, 0);
 		assert_int_equal(svc->daemon->transfers->open, 0);
 	} while (failed);
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_benchmarks__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(each_op_runs_so_often_with_every_kind_of_memory),
-		TEST(its_transfer_is_one_like_any_other),
-		TEST(one_by_time_ends_well_when_it_is_up),
-		TEST(a_cancel_keeps_the_result_so_far),
-		TEST(the_end_of_the_connection_is_told),
-		TEST(what_can_not_work_is_refused),
-		TEST(the_newest_records_are_kept),
-		TEST(the_daemon_stops_with_one_under_way),
-		TEST(without_memory_nothing_is_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,11 +66,10 @@ static void assert_nothing_left(struct svc *svc)
 	assert_int_equal(slabs_other_mrs(svc->daemon->fabric), 0);
 }
 
-static void test_services_buffers__states_are_those_of_the_contract(void **state)
+TEST(test_services_buffers__states_are_those_of_the_contract)
 {
 	struct openapi_enum contract;
 
-	(void)state;
 	openapi_read_property_enum("Buffer", "state", &contract);
 	assert_int_equal(contract.count, VBD_BUFFER_STATE_COUNT);
 	for (unsigned int i = 0; i < VBD_BUFFER_STATE_COUNT; i++)
@@ -78,9 +77,8 @@ static void test_services_buffers__states_are_those_of_the_contract(void **state
 			&contract, vbd_buffer_state_name((enum vbd_buffer_state)i)));
 }
 
-static void test_services_buffers__one_is_zeroed_registered_and_found(void **state)
+SVC_TEST(test_services_buffers__one_is_zeroed_registered_and_found)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 5000, VBD_ACCESS_REMOTE_READ);
 
 	assert_int_equal(buffer->state, VBD_BUFFER_READY);
@@ -99,9 +97,8 @@ static void test_services_buffers__one_is_zeroed_registered_and_found(void **sta
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_BUFFER_DELETED), 1);
 }
 
-static void test_services_buffers__limits_names_and_devices_are_checked_first(void **state)
+SVC_TEST(test_services_buffers__limits_names_and_devices_are_checked_first)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
 
 	svc->config.limits.buffers = 2;
@@ -126,9 +123,8 @@ static void test_services_buffers__limits_names_and_devices_are_checked_first(vo
 	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
 }
 
-static void test_services_buffers__without_a_device_there_is_none(void **state)
+SVC_TEST(test_services_buffers__without_a_device_there_is_none)
 {
-	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {.size_bytes = 4096};
 
 	fake_device_unplug(svc->device);
@@ -137,9 +133,8 @@ static void test_services_buffers__without_a_device_there_is_none(void **state)
 	assert_nothing_left(svc);
 }
 
-static void test_services_buffers__a_registration_that_fails_leaves_its_error(void **state)
+SVC_TEST(test_services_buffers__a_registration_that_fails_leaves_its_error)
 {
-	struct svc *svc = *state;
 	const struct vbd_buffer_spec specs[] = {
 		{.name = "anonymous", .size_bytes = 4096},
 		{.name = "shared", .size_bytes = 4096, .kind = VBD_MEM_SHARED},
@@ -165,18 +160,16 @@ static void test_services_buffers__a_registration_that_fails_leaves_its_error(vo
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_BUFFER_FAILED), 2);
 }
 
-static void test_services_buffers__a_failed_buffer_is_freed_with_the_daemon(void **state)
+SVC_TEST(test_services_buffers__a_failed_buffer_is_freed_with_the_daemon)
 {
-	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
 
 	fake_fail_next("ibv_reg_mr", EAGAIN);
 	assert_int_equal(make(svc, &spec)->state, VBD_BUFFER_FAILED);
 }
 
-static void test_services_buffers__each_allocation_failing_leaves_nothing(void **state)
+SVC_TEST(test_services_buffers__each_allocation_failing_leaves_nothing)
 {
-	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {
 		.name = "mine", .size_bytes = 4096, .kind = VBD_MEM_SHARED};
 	unsigned int nth = 0;
@@ -201,9 +194,8 @@ static void test_services_buffers__each_allocation_failing_leaves_nothing(void *
 	assert_in_range(nth, 4, 20);
 }
 
-static void test_services_buffers__a_deleted_shared_one_keeps_no_memory(void **state)
+SVC_TEST(test_services_buffers__a_deleted_shared_one_keeps_no_memory)
 {
-	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {.size_bytes = 4096, .kind = VBD_MEM_SHARED};
 	struct vbd_buffer *buffer = make(svc, &spec);
 	struct stat found;
@@ -221,9 +213,8 @@ static void test_services_buffers__a_deleted_shared_one_keeps_no_memory(void **s
 	assert_int_equal(close(theirs), 0);
 }
 
-static void test_services_buffers__a_range_lies_inside_or_not(void **state)
+SVC_TEST(test_services_buffers__a_range_lies_inside_or_not)
 {
-	struct svc *svc = *state;
 	const struct vbd_buffer *buffer = svc_buffer(svc, "mine", 100, 0);
 	static const struct {
 		uint64_t offset, length_bytes;
@@ -249,9 +240,8 @@ static void test_services_buffers__a_range_lies_inside_or_not(void **state)
 }
 
 /* The default huge page size of this machine's kernel. */
-static void test_services_buffers__a_page_size_is_the_kernels(void **state)
+SVC_TEST(test_services_buffers__a_page_size_is_the_kernels)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer_spec spec = {.size_bytes = 4096, .page_size_bytes = 8192};
 	struct vbd_error err = {0};
 	uint64_t page_size_bytes;
@@ -268,9 +258,8 @@ static void test_services_buffers__a_page_size_is_the_kernels(void **state)
 	assert_refused(svc, &spec, VBD_E_LIMIT_EXCEEDED);
 }
 
-static void test_services_buffers__huge_pages_that_are_missing_are_told(void **state)
+SVC_TEST(test_services_buffers__huge_pages_that_are_missing_are_told)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer_spec spec = {.kind = VBD_MEM_HUGEPAGE};
 	const struct vbd_buffer *buffer;
 	struct vbd_error err = {0};
@@ -288,7 +277,7 @@ static void test_services_buffers__huge_pages_that_are_missing_are_told(void **s
 	assert_non_null(strstr(buffer->error.text, "262144 huge pages"));
 }
 
-static void test_services_buffers__what_the_device_can_not_is_refused(void **state)
+SVC_TEST(test_services_buffers__what_the_device_can_not_is_refused)
 {
 	static const struct {
 		struct vbd_buffer_spec spec;
@@ -301,7 +290,6 @@ static void test_services_buffers__what_the_device_can_not_is_refused(void **sta
 		{{.access = VBD_ACCESS_MW_BIND},
 			1ULL << VBD_CAP_MW_TYPE_1 | 1ULL << VBD_CAP_MW_TYPE_2, "mw_type_2"},
 	};
-	struct svc *svc = *state;
 	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
@@ -324,9 +312,8 @@ static void test_services_buffers__what_the_device_can_not_is_refused(void **sta
 
 /* In use. */
 
-static void test_services_buffers__one_in_use_stays_and_names_its_users(void **state)
+SVC_TEST(test_services_buffers__one_in_use_stays_and_names_its_users)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 4096, 0);
 	const struct vbd_transfer_spec spec = {
@@ -361,9 +348,8 @@ static void test_services_buffers__one_in_use_stays_and_names_its_users(void **s
 	assert_nothing_left(svc);
 }
 
-static void test_services_buffers__readers_keep_the_bytes_and_no_more(void **state)
+SVC_TEST(test_services_buffers__readers_keep_the_bytes_and_no_more)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 4096, VBD_ACCESS_REMOTE_WRITE);
 
 	UNIT_BYTES(&buffer->mem)[7] = 42;
@@ -379,9 +365,8 @@ static void test_services_buffers__readers_keep_the_bytes_and_no_more(void **sta
 	SVC_UNTIL(svc, svc->daemon->buffers_bytes == 100);
 }
 
-static void test_services_buffers__a_buffer_stays_while_it_is_registered(void **state)
+SVC_TEST(test_services_buffers__a_buffer_stays_while_it_is_registered)
 {
-	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
 	struct vbd_buffer *buffer = NULL;
 	struct vbd_summation *summation;
@@ -426,9 +411,8 @@ static void assert_sum(struct svc *svc, struct vbd_buffer *buffer, enum vbd_chec
 	assert_string_equal(summed.hex, hex);
 }
 
-static void test_services_buffers__checksums_are_the_known_ones(void **state)
+SVC_TEST(test_services_buffers__checksums_are_the_known_ones)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 20, 0);
 
 	/* Expected values: RFC 3720, B.4 (CRC32C of "123456789") and FIPS 180-4 (SHA-256). */
@@ -440,9 +424,8 @@ static void test_services_buffers__checksums_are_the_known_ones(void **state)
 	assert_int_equal(buffer->refs, 0);
 }
 
-static void test_services_buffers__a_checksum_goes_over_all_pieces(void **state)
+SVC_TEST(test_services_buffers__a_checksum_goes_over_all_pieces)
 {
-	struct svc *svc = *state;
 	const uint64_t size_bytes = 3 * 65536;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", size_bytes, 0);
 	char hex[16];
@@ -460,9 +443,8 @@ static void test_services_buffers__a_checksum_goes_over_all_pieces(void **state)
 	assert_int_equal(svc->daemon->pool_jobs, 0);
 }
 
-static void test_services_buffers__each_allocation_of_a_checksum_may_fail(void **state)
+SVC_TEST(test_services_buffers__each_allocation_of_a_checksum_may_fail)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 4096, 0);
 	struct summed summed = {0};
 	unsigned int failed = 0;
@@ -491,9 +473,8 @@ static void test_services_buffers__each_allocation_of_a_checksum_may_fail(void *
 	assert_int_equal(strlen(summed.hex), 8);
 }
 
-static void test_services_buffers__a_checksum_outlives_a_delete(void **state)
+SVC_TEST(test_services_buffers__a_checksum_outlives_a_delete)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 1 << 20, 0);
 	struct vbd_summation *summation;
 	struct summed summed = {0};
@@ -510,9 +491,8 @@ static void test_services_buffers__a_checksum_outlives_a_delete(void **state)
 /* Over several slices of SHA-256, so that its end comes several turns later. */
 #define LARGE_BYTES (32U << 20)
 
-static void test_services_buffers__a_cancelled_checksum_ends_without_its_result(void **state)
+SVC_TEST(test_services_buffers__a_cancelled_checksum_ends_without_its_result)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", LARGE_BYTES, 0);
 	struct vbd_summation *summations[8];
 	struct summed summed = {0};
@@ -528,9 +508,8 @@ static void test_services_buffers__a_cancelled_checksum_ends_without_its_result(
 	assert_int_equal(buffer->refs, 0);
 }
 
-static void test_services_buffers__a_checksum_ends_when_the_daemon_closes(void **state)
+SVC_TEST(test_services_buffers__a_checksum_ends_when_the_daemon_closes)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", LARGE_BYTES, 0);
 	struct vbd_summation *summation;
 	struct summed summed = {0};
@@ -546,9 +525,8 @@ static void test_services_buffers__a_checksum_ends_when_the_daemon_closes(void *
 
 /* Devices. */
 
-static void test_services_buffers__the_bytes_survive_their_device(void **state)
+SVC_TEST(test_services_buffers__the_bytes_survive_their_device)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 9, VBD_ACCESS_REMOTE_READ);
 
 	memcpy(UNIT_BYTES(&buffer->mem), "123456789", 9);
@@ -571,9 +549,8 @@ static enum vbd_status restore(struct vbd_buffer *buffer, struct vbd_error *err)
 	return vbd_buffer_restore(buffer, &spec, err);
 }
 
-static void test_services_buffers__a_lost_one_is_registered_again_with_its_bytes(void **state)
+SVC_TEST(test_services_buffers__a_lost_one_is_registered_again_with_its_bytes)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 9, VBD_ACCESS_REMOTE_READ);
 	struct vbd_error err;
 
@@ -614,7 +591,7 @@ static void test_services_buffers__a_lost_one_is_registered_again_with_its_bytes
 	assert_nothing_left(svc);
 }
 
-static void test_services_buffers__a_writable_one_is_known_by_its_domain(void **state)
+SVC_TEST(test_services_buffers__a_writable_one_is_known_by_its_domain)
 {
 	static const struct {
 		unsigned int access;
@@ -625,7 +602,6 @@ static void test_services_buffers__a_writable_one_is_known_by_its_domain(void **
 		{VBD_ACCESS_REMOTE_WRITE, true},
 		{VBD_ACCESS_MW_BIND, true},
 	};
-	struct svc *svc = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct vbd_buffer *buffer = svc_buffer(svc, "", 9, rows[i].access);
@@ -640,9 +616,8 @@ static void test_services_buffers__a_writable_one_is_known_by_its_domain(void **
 	}
 }
 
-static void test_services_buffers__a_device_that_goes_waits_for_those_in_use(void **state)
+SVC_TEST(test_services_buffers__a_device_that_goes_waits_for_those_in_use)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 4096, 0);
 	const struct vbd_transfer_spec spec = {
@@ -666,9 +641,8 @@ static void test_services_buffers__a_device_that_goes_waits_for_those_in_use(voi
 	assert_int_equal(buffer->users, 0);
 }
 
-static void test_services_buffers__a_device_that_goes_while_they_are_made(void **state)
+SVC_TEST(test_services_buffers__a_device_that_goes_while_they_are_made)
 {
-	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
 	struct vbd_buffer *buffer = NULL;
 
@@ -681,41 +655,4 @@ static void test_services_buffers__a_device_that_goes_while_they_are_made(void *
 		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	assert_nothing_left(svc);
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_buffers__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_services_buffers__states_are_those_of_the_contract),
-		TEST(one_is_zeroed_registered_and_found),
-		TEST(limits_names_and_devices_are_checked_first),
-		TEST(without_a_device_there_is_none),
-		TEST(a_registration_that_fails_leaves_its_error),
-		TEST(a_failed_buffer_is_freed_with_the_daemon),
-		TEST(what_the_device_can_not_is_refused),
-		TEST(a_page_size_is_the_kernels),
-		TEST(huge_pages_that_are_missing_are_told),
-		TEST(each_allocation_failing_leaves_nothing),
-		TEST(a_deleted_shared_one_keeps_no_memory),
-		TEST(a_range_lies_inside_or_not),
-		TEST(one_in_use_stays_and_names_its_users),
-		TEST(readers_keep_the_bytes_and_no_more),
-		TEST(a_buffer_stays_while_it_is_registered),
-		TEST(checksums_are_the_known_ones),
-		TEST(a_checksum_goes_over_all_pieces),
-		TEST(each_allocation_of_a_checksum_may_fail),
-		TEST(a_checksum_outlives_a_delete),
-		TEST(a_cancelled_checksum_ends_without_its_result),
-		TEST(a_checksum_ends_when_the_daemon_closes),
-		TEST(the_bytes_survive_their_device),
-		TEST(a_lost_one_is_registered_again_with_its_bytes),
-		TEST(a_writable_one_is_known_by_its_domain),
-		TEST(a_device_that_goes_waits_for_those_in_use),
-		TEST(a_device_that_goes_while_they_are_made),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

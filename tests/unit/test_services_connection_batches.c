@@ -81,9 +81,8 @@ static void close_all(struct svc *svc)
 	SVC_UNTIL(svc, svc->daemon->connections->open == 0);
 }
 
-static void test_services_connection_batches__all_established_is_done(void **state)
+SVC_TEST(test_services_connection_batches__all_established_is_done)
 {
-	struct svc *svc = *state;
 	const struct vbd_connection_spec spec = spec_of(svc, COUNT);
 	const struct vbd_batch *batch = begin(svc, &spec);
 	char name[16];
@@ -108,9 +107,8 @@ static void test_services_connection_batches__all_established_is_done(void **sta
 	assert_int_equal(count_of(batch, VBD_CONNECTION_OUTCOME_ESTABLISHED), COUNT);
 }
 
-static void test_services_connection_batches__only_so_many_connect_at_a_time(void **state)
+SVC_TEST(test_services_connection_batches__only_so_many_connect_at_a_time)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec;
 	const struct vbd_batch *one, *two;
 	uint64_t most = 0;
@@ -139,9 +137,8 @@ static void test_services_connection_batches__only_so_many_connect_at_a_time(voi
 	close_all(svc);
 }
 
-static void test_services_connection_batches__one_that_can_not_be_made_makes_none(void **state)
+SVC_TEST(test_services_connection_batches__one_that_can_not_be_made_makes_none)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = spec_of(svc, COUNT), holder = spec;
 	struct vbd_batch *batch = NULL;
 	struct vbd_connection *other;
@@ -168,9 +165,8 @@ static void test_services_connection_batches__one_that_can_not_be_made_makes_non
 	close_all(svc);
 }
 
-static void test_services_connection_batches__without_memory_nothing_is_left(void **state)
+SVC_TEST(test_services_connection_batches__without_memory_nothing_is_left)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = spec_of(svc, 3);
 	struct vbd_batch *batch = NULL;
 	enum vbd_status status = VBD_E_NO_MEMORY;
@@ -190,9 +186,8 @@ static void test_services_connection_batches__without_memory_nothing_is_left(voi
 	close_all(svc);
 }
 
-static void test_services_connection_batches__those_that_fail_are_told(void **state)
+SVC_TEST(test_services_connection_batches__those_that_fail_are_told)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	const struct vbd_batch *batch;
 	struct vbd_error problem = {0};
@@ -213,9 +208,8 @@ static void test_services_connection_batches__those_that_fail_are_told(void **st
 }
 
 /* Whichever call fails, each connection has an outcome, and nothing stays behind. */
-static void test_services_connection_batches__a_failing_call_ends_one_connection(void **state)
+SVC_TEST(test_services_connection_batches__a_failing_call_ends_one_connection)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = spec_of(svc, 3);
 	bool failed = true;
 
@@ -235,9 +229,8 @@ static void test_services_connection_batches__a_failing_call_ends_one_connection
 	}
 }
 
-static void test_services_connection_batches__a_cancel_closes_those_that_wait(void **state)
+SVC_TEST(test_services_connection_batches__a_cancel_closes_those_that_wait)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec;
 	struct vbd_batch *batch;
 
@@ -255,9 +248,8 @@ static void test_services_connection_batches__a_cancel_closes_those_that_wait(vo
 	close_all(svc);
 }
 
-static void test_services_connection_batches__what_waits_ends_with_the_daemon(void **state)
+SVC_TEST(test_services_connection_batches__what_waits_ends_with_the_daemon)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec;
 
 	svc->config.connects_in_flight = 1;
@@ -268,9 +260,8 @@ static void test_services_connection_batches__what_waits_ends_with_the_daemon(vo
 	assert_nothing_made(svc);
 }
 
-static void test_services_connection_batches__a_turn_announces_and_starts_a_few(void **state)
+SVC_TEST(test_services_connection_batches__a_turn_announces_and_starts_a_few)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec;
 	unsigned int announced = 0;
 
@@ -291,9 +282,8 @@ static void test_services_connection_batches__a_turn_announces_and_starts_a_few(
 	close_all(svc);
 }
 
-static void test_services_connection_batches__without_time_a_turn_starts_one(void **state)
+SVC_TEST(test_services_connection_batches__without_time_a_turn_starts_one)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = spec_of(svc, COUNT);
 
 	svc->daemon->turns.budget_ns = 0;
@@ -312,9 +302,8 @@ static void on_stopped(void *arg)
 	*(bool *)arg = true;
 }
 
-static void test_services_connection_batches__a_stop_closes_a_few_in_a_turn(void **state)
+SVC_TEST(test_services_connection_batches__a_stop_closes_a_few_in_a_turn)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec;
 	bool stopped = false;
 
@@ -332,27 +321,4 @@ static void test_services_connection_batches__a_stop_closes_a_few_in_a_turn(void
 	}
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_CREATED), 200);
 	SVC_UNTIL(svc, stopped);
-}
-
-#define T(name)                          \
-	cmocka_unit_test_setup_teardown( \
-		test_services_connection_batches__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(all_established_is_done),
-		T(only_so_many_connect_at_a_time),
-		T(one_that_can_not_be_made_makes_none),
-		T(without_memory_nothing_is_left),
-		T(those_that_fail_are_told),
-		T(a_failing_call_ends_one_connection),
-		T(a_cancel_closes_those_that_wait),
-		T(what_waits_ends_with_the_daemon),
-		T(a_turn_announces_and_starts_a_few),
-		T(without_time_a_turn_starts_one),
-		T(a_stop_closes_a_few_in_a_turn),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

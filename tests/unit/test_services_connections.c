@@ -57,9 +57,8 @@ static void send_text(struct svc *svc, struct vbd_connection *connection, const 
 
 /* Creating. */
 
-static void test_services_connections__two_of_one_daemon_connect(void **state)
+SVC_TEST(test_services_connections__two_of_one_daemon_connect)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct vbd_connection_spec spec = svc_spec_to(listener);
 	struct vbd_connection *active, *passive;
@@ -91,9 +90,8 @@ static void test_services_connections__two_of_one_daemon_connect(void **state)
 	vbd_watch_remove(&watcher.watch);
 }
 
-static void test_services_connections__a_taken_name_names_its_holder(void **state)
+SVC_TEST(test_services_connections__a_taken_name_names_its_holder)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct vbd_connection_spec spec = svc_spec_to(listener);
 	struct vbd_connection *one, *two = NULL;
@@ -119,9 +117,8 @@ static void test_services_connections__a_taken_name_names_its_holder(void **stat
 	SVC_UNTIL(svc, vbd_object_find(svc->daemon->connections, "mine", &err) == one);
 }
 
-static void test_services_connections__bad_specs_are_refused_at_once(void **state)
+SVC_TEST(test_services_connections__bad_specs_are_refused_at_once)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection = NULL;
 	struct vbd_error err = {0};
@@ -147,7 +144,7 @@ static void test_services_connections__bad_specs_are_refused_at_once(void **stat
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 0);
 }
 
-static void test_services_connections__what_an_address_lacks_is_seen_at_once(void **state)
+SVC_TEST(test_services_connections__what_an_address_lacks_is_seen_at_once)
 {
 	static const struct {
 		const char *dst, *src, *device, *pointer;
@@ -159,7 +156,6 @@ static void test_services_connections__what_an_address_lacks_is_seen_at_once(voi
 		{"10.0.0.1", "::1", "", "/src_addr"},
 		{"10.0.0.1", "", "nope", "/device"},
 	};
-	struct svc *svc = *state;
 	struct vbd_connection *connection = NULL;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(wrong); i++) {
@@ -177,7 +173,7 @@ static void test_services_connections__what_an_address_lacks_is_seen_at_once(voi
 }
 
 /* No device of the fake serves the loopback interface, unless a GID of its names it. */
-static void test_services_connections__the_loopback_without_a_device_is_refused(void **state)
+SVC_TEST(test_services_connections__the_loopback_without_a_device_is_refused)
 {
 	static const struct {
 		const char *dst, *src, *param;
@@ -187,7 +183,6 @@ static void test_services_connections__the_loopback_without_a_device_is_refused(
 		{"::1", "", "dst_addr"},
 		{"10.0.0.1", "127.0.0.1", "src_addr"},
 	};
-	struct svc *svc = *state;
 	struct vbd_connection *connection = NULL;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
@@ -212,10 +207,9 @@ static void test_services_connections__the_loopback_without_a_device_is_refused(
 }
 
 /* The rdma cgroup of a process may allow it no device. */
-static void test_services_connections__a_device_that_can_not_be_opened_says_why(void **state)
+SVC_TEST(test_services_connections__a_device_that_can_not_be_opened_says_why)
 {
 	static const char *const names[] = {"fake0", ""};
-	struct svc *svc = *state;
 
 	fake_device_unplug(svc->device);
 	unit_rescan(svc->daemon->fabric);
@@ -240,9 +234,8 @@ static void test_services_connections__a_device_that_can_not_be_opened_says_why(
 	}
 }
 
-static void test_services_connections__a_name_of_the_loopback_fails_before_the_cm(void **state)
+SVC_TEST(test_services_connections__a_name_of_the_loopback_fails_before_the_cm)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection;
 	struct vbd_error problem;
@@ -257,9 +250,8 @@ static void test_services_connections__a_name_of_the_loopback_fails_before_the_c
 	assert_int_equal(fake_count("rdma_create_id"), svc->daemon->fabric->report_port_count);
 }
 
-static void test_services_connections__a_source_port_that_is_taken_says_so(void **state)
+SVC_TEST(test_services_connections__a_source_port_that_is_taken_says_so)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection;
 	struct vbd_error problem;
@@ -274,9 +266,8 @@ static void test_services_connections__a_source_port_that_is_taken_says_so(void 
 	assert_string_equal(problem.hint, vbd_status_hint(VBD_E_ADDRESS_IN_USE));
 }
 
-static void test_services_connections__what_no_message_carries_is_refused_at_once(void **state)
+SVC_TEST(test_services_connections__what_no_message_carries_is_refused_at_once)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection = NULL;
 	struct vbd_error err = {0};
@@ -302,9 +293,8 @@ static void become_iwarp(struct svc *svc)
 	svc_turn(svc);
 }
 
-static void test_services_connections__a_named_device_says_what_fits(void **state)
+SVC_TEST(test_services_connections__a_named_device_says_what_fits)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection = NULL;
 	struct vbd_error err = {0};
@@ -326,9 +316,8 @@ static void test_services_connections__a_named_device_says_what_fits(void **stat
 	assert_int_not_equal(connection->conn->qp.reason, VBD_REASON_NONE);
 }
 
-static void test_services_connections__open_ones_are_limited(void **state)
+SVC_TEST(test_services_connections__open_ones_are_limited)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener;
 	struct vbd_connection_spec spec;
 	struct vbd_connection *connection = NULL, *other;
@@ -357,9 +346,8 @@ static void test_services_connections__open_ones_are_limited(void **state)
 	assert_true(listener->rejected >= 1);
 }
 
-static void test_services_connections__the_memory_of_receives_is_limited(void **state)
+SVC_TEST(test_services_connections__the_memory_of_receives_is_limited)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection = NULL;
 	struct vbd_error err = {0};
@@ -378,9 +366,8 @@ static void test_services_connections__the_memory_of_receives_is_limited(void **
 
 /* Failing. */
 
-static void test_services_connections__nobody_listening_is_a_rejection(void **state)
+SVC_TEST(test_services_connections__nobody_listening_is_a_rejection)
 {
-	struct svc *svc = *state;
 	const struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection = svc_connect(svc, &spec);
 	struct vbd_error problem;
@@ -396,9 +383,8 @@ static void test_services_connections__nobody_listening_is_a_rejection(void **st
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_ENDED), 1);
 }
 
-static void test_services_connections__a_name_that_is_none_fails_the_connection(void **state)
+SVC_TEST(test_services_connections__a_name_that_is_none_fails_the_connection)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection;
 	struct vbd_error problem;
@@ -413,9 +399,8 @@ static void test_services_connections__a_name_that_is_none_fails_the_connection(
 	assert_int_equal(problem.status, VBD_E_NAME_NOT_RESOLVED);
 }
 
-static void test_services_connections__a_name_that_is_no_text_fails_it(void **state)
+SVC_TEST(test_services_connections__a_name_that_is_no_text_fails_it)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection;
 	struct vbd_error problem;
@@ -428,9 +413,8 @@ static void test_services_connections__a_name_that_is_no_text_fails_it(void **st
 	assert_int_equal(problem.status, VBD_E_NAME_NOT_RESOLVED);
 }
 
-static void test_services_connections__closing_while_the_name_is_looked_up(void **state)
+SVC_TEST(test_services_connections__closing_while_the_name_is_looked_up)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection;
 
@@ -444,9 +428,8 @@ static void test_services_connections__closing_while_the_name_is_looked_up(void 
 	assert_int_equal(fake_count("rdma_create_id"), svc->daemon->fabric->report_port_count);
 }
 
-static void test_services_connections__a_silent_peer_ends_at_the_deadline(void **state)
+SVC_TEST(test_services_connections__a_silent_peer_ends_at_the_deadline)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection;
 	struct vbd_error problem;
@@ -460,9 +443,8 @@ static void test_services_connections__a_silent_peer_ends_at_the_deadline(void *
 	assert_int_equal(problem.raw, 5);
 }
 
-static void test_services_connections__a_call_that_fails_is_named_with_what_helps(void **state)
+SVC_TEST(test_services_connections__a_call_that_fails_is_named_with_what_helps)
 {
-	struct svc *svc = *state;
 	const struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection;
 	struct vbd_error problem;
@@ -476,9 +458,8 @@ static void test_services_connections__a_call_that_fails_is_named_with_what_help
 	assert_string_equal(problem.call, "rdma_create_id");
 }
 
-static void test_services_connections__a_name_is_looked_up(void **state)
+SVC_TEST(test_services_connections__a_name_is_looked_up)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(svc_listen(svc, NULL));
 	struct vbd_connection *connection;
 
@@ -492,9 +473,8 @@ static void test_services_connections__a_name_is_looked_up(void **state)
 	assert_string_equal(connection->dst_addr, "localhost");
 }
 
-static void test_services_connections__a_clean_end_is_a_problem_for_who_waited(void **state)
+SVC_TEST(test_services_connections__a_clean_end_is_a_problem_for_who_waited)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_error problem;
 
@@ -507,10 +487,9 @@ static void test_services_connections__a_clean_end_is_a_problem_for_who_waited(v
 	assert_true(problem.text[0] != '\0');
 }
 
-static void test_services_connections__rping_needs_reads_and_room_for_its_messages(void **state)
+SVC_TEST(test_services_connections__rping_needs_reads_and_room_for_its_messages)
 {
 	static const enum vbd_service services[] = {VBD_SERVICE_RPING, VBD_SERVICE_RPING_CLIENT};
-	struct svc *svc = *state;
 	struct vbd_listener_spec manual = svc_listener_spec();
 	const struct vbd_connection_accept how = {.service = VBD_SERVICE_RPING};
 	struct vbd_connection *connection = NULL;
@@ -564,9 +543,8 @@ static void send_hello(struct svc *svc, const struct svc_pair *pair)
 }
 
 /* As beyond a limit of locked memory, or of the rdma cgroup. */
-static void test_services_connections__a_slab_that_fails_ends_only_who_needs_it(void **state)
+SVC_TEST(test_services_connections__a_slab_that_fails_ends_only_who_needs_it)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_connection_spec to;
 	struct vbd_listener *listener;
@@ -624,9 +602,8 @@ static bool try_pair(struct svc *svc, struct vbd_listener *listener, unsigned in
 	return failed;
 }
 
-static void test_services_connections__each_allocation_failing_leaves_nothing(void **state)
+SVC_TEST(test_services_connections__each_allocation_failing_leaves_nothing)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	unsigned int nth = 1;
 
@@ -637,9 +614,8 @@ static void test_services_connections__each_allocation_failing_leaves_nothing(vo
 
 /* Deleting, and the history. */
 
-static void test_services_connections__deleting_an_open_one_closes_it(void **state)
+SVC_TEST(test_services_connections__deleting_an_open_one_closes_it)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct watcher watcher;
 
@@ -652,9 +628,8 @@ static void test_services_connections__deleting_an_open_one_closes_it(void **sta
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 1);
 }
 
-static void test_services_connections__deleting_an_ended_one_frees_the_record(void **state)
+SVC_TEST(test_services_connections__deleting_an_ended_one_frees_the_record)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	svc_close(svc, pair.active);
@@ -667,9 +642,8 @@ static void test_services_connections__deleting_an_ended_one_frees_the_record(vo
 	assert_int_equal(svc->daemon->connections->ended.count, 1);
 }
 
-static void test_services_connections__the_history_keeps_the_newest(void **state)
+SVC_TEST(test_services_connections__the_history_keeps_the_newest)
 {
-	struct svc *svc = *state;
 	const struct vbd_connection_spec spec = svc_spec_to(NULL);
 	uint64_t expected = 8;
 
@@ -694,9 +668,8 @@ static void test_services_connections__the_history_keeps_the_newest(void **state
 
 /* The inbox. */
 
-static void test_services_connections__messages_outlive_their_connection(void **state)
+SVC_TEST(test_services_connections__messages_outlive_their_connection)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct watcher watcher;
 
@@ -736,11 +709,10 @@ static struct vbd_connection *send_and_leave(struct svc *svc, struct vbd_listene
 	return pair.passive;
 }
 
-static void test_services_connections__unread_messages_of_ended_ones_are_limited(void **state)
+SVC_TEST(test_services_connections__unread_messages_of_ended_ones_are_limited)
 {
 	static const char *const texts[] = {"one", "two", "three"};
 	const uint64_t limit_bytes = 7 * (sizeof(struct vbd_message) + 8);
-	struct svc *svc = *state;
 	struct vbd_connection *ended[10];
 	struct vbd_listener *listener;
 	unsigned int kept = 0;
@@ -772,10 +744,9 @@ static void test_services_connections__unread_messages_of_ended_ones_are_limited
 	assert_true(vbd_list_empty(&svc->daemon->kept_inboxes));
 }
 
-static void test_services_connections__of_too_many_messages_the_newest_stay(void **state)
+SVC_TEST(test_services_connections__of_too_many_messages_the_newest_stay)
 {
 	static const char *const texts[] = {"one", "two", "three"};
-	struct svc *svc = *state;
 	struct vbd_connection *connection;
 
 	svc->config.records.messages_bytes = sizeof(struct vbd_message) + 5;
@@ -787,9 +758,8 @@ static void test_services_connections__of_too_many_messages_the_newest_stay(void
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_MESSAGE_DROPPED), 1);
 }
 
-static void test_services_connections__a_full_inbox_holds_the_sender_back(void **state)
+SVC_TEST(test_services_connections__a_full_inbox_holds_the_sender_back)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_transfer_record *record = NULL;
 
@@ -808,9 +778,8 @@ static void test_services_connections__a_full_inbox_holds_the_sender_back(void *
 	assert_int_equal(pair.passive->inbox.count, 4);
 }
 
-static void test_services_connections__only_what_came_can_be_deleted(void **state)
+SVC_TEST(test_services_connections__only_what_came_can_be_deleted)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_error err = {0};
 
@@ -825,9 +794,8 @@ static void test_services_connections__only_what_came_can_be_deleted(void **stat
 	assert_int_equal(pair.passive->inbox.count, 0);
 }
 
-static void test_services_connections__what_it_moved_stays_in_the_totals(void **state)
+SVC_TEST(test_services_connections__what_it_moved_stays_in_the_totals)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_totals totals;
 
@@ -859,9 +827,8 @@ static uint64_t count_in_all_states(const struct vbd_daemon *daemon)
 	return count;
 }
 
-static void test_services_connections__are_counted_in_their_states(void **state)
+SVC_TEST(test_services_connections__are_counted_in_their_states)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct vbd_connection_spec spec = svc_spec_to(listener);
 	struct svc_pair pair = svc_pair(svc, listener);
@@ -890,10 +857,9 @@ static void bounce(struct svc *svc, struct vbd_listener *listener)
 	send_text(svc, connection, "ball");
 }
 
-static void test_services_connections__a_forced_end_waits_for_no_traffic_of_others(void **state)
+SVC_TEST(test_services_connections__a_forced_end_waits_for_no_traffic_of_others)
 {
 	struct vbd_listener_spec spec = svc_listener_spec();
-	struct svc *svc = *state;
 	struct vbd_listener *echo;
 	struct svc_pair pair;
 
@@ -912,9 +878,8 @@ static void test_services_connections__a_forced_end_waits_for_no_traffic_of_othe
 
 /* Devices. */
 
-static void test_services_connections__a_removed_device_ends_them(void **state)
+SVC_TEST(test_services_connections__a_removed_device_ends_them)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	fake_device_unplug(svc->device);
@@ -928,9 +893,8 @@ static void test_services_connections__a_removed_device_ends_them(void **state)
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 1);
 }
 
-static void test_services_connections__bytes_are_counted_either_way(void **state)
+SVC_TEST(test_services_connections__bytes_are_counted_either_way)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	send_text(svc, pair.active, "seven..");
@@ -955,9 +919,8 @@ static unsigned int count_open(const struct svc *svc)
 	return count;
 }
 
-static void test_services_connections__the_open_ones_are_counted_for_their_owner(void **state)
+SVC_TEST(test_services_connections__the_open_ones_are_counted_for_their_owner)
 {
-	struct svc *svc = *state;
 	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
 	struct vbd_connection_spec nowhere = svc_spec_to(NULL);
 	struct vbd_connection *failed;
@@ -982,12 +945,8 @@ static void test_services_connections__the_open_ones_are_counted_for_their_owner
 	vbd_caller_unref(alice);
 }
 
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_connections__##name, svc_setup, svc_teardown)
-
-static void test_services_connections__a_peer_that_the_device_refused_is_told_of(void **state)
+SVC_TEST(test_services_connections__a_peer_that_the_device_refused_is_told_of)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct svc_pair other = svc_pair(svc, svc_listen(svc, NULL));
 
@@ -998,50 +957,4 @@ static void test_services_connections__a_peer_that_the_device_refused_is_told_of
 	svc_close(svc, other.active);
 	SVC_UNTIL(svc, other.passive->object.ended);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_SECURITY_PEER_REFUSED), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(two_of_one_daemon_connect),
-		TEST(a_taken_name_names_its_holder),
-		TEST(bad_specs_are_refused_at_once),
-		TEST(what_an_address_lacks_is_seen_at_once),
-		TEST(the_loopback_without_a_device_is_refused),
-		TEST(a_device_that_can_not_be_opened_says_why),
-		TEST(a_name_of_the_loopback_fails_before_the_cm),
-		TEST(a_source_port_that_is_taken_says_so),
-		TEST(what_no_message_carries_is_refused_at_once),
-		TEST(a_named_device_says_what_fits),
-		TEST(open_ones_are_limited),
-		TEST(the_memory_of_receives_is_limited),
-		TEST(rping_needs_reads_and_room_for_its_messages),
-		TEST(nobody_listening_is_a_rejection),
-		TEST(a_name_that_is_none_fails_the_connection),
-		TEST(a_name_that_is_no_text_fails_it),
-		TEST(closing_while_the_name_is_looked_up),
-		TEST(a_silent_peer_ends_at_the_deadline),
-		TEST(a_call_that_fails_is_named_with_what_helps),
-		TEST(a_name_is_looked_up),
-		TEST(a_clean_end_is_a_problem_for_who_waited),
-		TEST(a_slab_that_fails_ends_only_who_needs_it),
-		TEST(each_allocation_failing_leaves_nothing),
-		TEST(deleting_an_open_one_closes_it),
-		TEST(deleting_an_ended_one_frees_the_record),
-		TEST(the_history_keeps_the_newest),
-		TEST(messages_outlive_their_connection),
-		TEST(unread_messages_of_ended_ones_are_limited),
-		TEST(of_too_many_messages_the_newest_stay),
-		TEST(a_full_inbox_holds_the_sender_back),
-		TEST(only_what_came_can_be_deleted),
-		TEST(what_it_moved_stays_in_the_totals),
-		TEST(are_counted_in_their_states),
-		TEST(bytes_are_counted_either_way),
-		TEST(the_open_ones_are_counted_for_their_owner),
-		TEST(a_forced_end_waits_for_no_traffic_of_others),
-		TEST(a_peer_that_the_device_refused_is_told_of),
-		TEST(a_removed_device_ends_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static void begin_stop(struct svc *svc)
 
 /* Starting. */
 
-static void test_services_daemon__without_a_device_it_starts_and_waits(void **state)
+SVC_TEST(test_services_daemon__without_a_device_it_starts_and_waits)
 {
-	struct svc *svc = *state;
 	char detail[100];
 
 	svc_stop(svc);
@@ -54,9 +53,8 @@ static void test_services_daemon__without_a_device_it_starts_and_waits(void **st
 	(void)svc_pair(svc, svc_listen(svc, NULL));
 }
 
-static void test_services_daemon__a_cm_that_comes_late_is_watched(void **state)
+SVC_TEST(test_services_daemon__a_cm_that_comes_late_is_watched)
 {
-	struct svc *svc = *state;
 	char detail[300];
 
 	svc_stop(svc);
@@ -81,9 +79,8 @@ static bool may_fail(const char *call)
 	       strcmp(call, "rdma_listen") == 0;
 }
 
-static void test_services_daemon__each_call_failing_at_the_start(void **state)
+SVC_TEST(test_services_daemon__each_call_failing_at_the_start)
 {
-	struct svc *svc = *state;
 	unsigned int nth = 0;
 	const char *call;
 
@@ -100,9 +97,8 @@ static void test_services_daemon__each_call_failing_at_the_start(void **state)
 	assert_in_range(nth, 6, 50);
 }
 
-static void test_services_daemon__each_allocation_failing_at_the_start(void **state)
+SVC_TEST(test_services_daemon__each_allocation_failing_at_the_start)
 {
-	struct svc *svc = *state;
 	unsigned int nth = 0, refused = 0;
 	bool failed;
 
@@ -141,9 +137,8 @@ static void exchange_device(struct svc *svc)
 			       old->state == VBD_DEVICE_REMOVED);
 }
 
-static void test_services_daemon__devices_are_found_by_name_and_id(void **state)
+SVC_TEST(test_services_daemon__devices_are_found_by_name_and_id)
 {
-	struct svc *svc = *state;
 	struct vbd_device *old, *fresh;
 	struct vbd_error err = {0};
 
@@ -161,9 +156,8 @@ static void test_services_daemon__devices_are_found_by_name_and_id(void **state)
 	assert_null(vbd_device_find_ref(svc->daemon, "18446744073709551616", NULL));
 }
 
-static void test_services_daemon__cqs_are_found_by_id(void **state)
+SVC_TEST(test_services_daemon__cqs_are_found_by_id)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_cq *cq = svc_find_shared(svc->daemon->cqs, "1", &svc->err);
 
@@ -174,10 +168,8 @@ static void test_services_daemon__cqs_are_found_by_id(void **state)
 	assert_null(svc_find_shared(svc->daemon->cqs, "first", &svc->err));
 }
 
-static void test_services_daemon__a_device_whose_context_is_not_closed_holds_up_no_other(
-	void **state)
+SVC_TEST(test_services_daemon__a_device_whose_context_is_not_closed_holds_up_no_other)
 {
-	struct svc *svc = *state;
 	struct vbd_device *going = vbd_device_find_ref(svc->daemon, "fake0", &svc->err);
 	struct vbd_device *other;
 
@@ -194,9 +186,8 @@ static void test_services_daemon__a_device_whose_context_is_not_closed_holds_up_
 	SVC_UNTIL(svc, going->state == VBD_DEVICE_REMOVED);
 }
 
-static void test_services_daemon__removed_devices_do_not_pile_up(void **state)
+SVC_TEST(test_services_daemon__removed_devices_do_not_pile_up)
 {
-	struct svc *svc = *state;
 	unsigned int records = 0;
 
 	for (int i = 0; i < 30; i++)
@@ -208,9 +199,8 @@ static void test_services_daemon__removed_devices_do_not_pile_up(void **state)
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 30);
 }
 
-static void test_services_daemon__a_device_that_comes_back_too_early_is_taken_up(void **state)
+SVC_TEST(test_services_daemon__a_device_that_comes_back_too_early_is_taken_up)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct fake_device *old = svc->device;
 	struct vbd_device *device;
@@ -226,9 +216,8 @@ static void test_services_daemon__a_device_that_comes_back_too_early_is_taken_up
 	(void)svc_pair(svc, svc_listen(svc, NULL));
 }
 
-static void test_services_daemon__async_events_are_logged_and_counted(void **state)
+SVC_TEST(test_services_daemon__async_events_are_logged_and_counted)
 {
-	struct svc *svc = *state;
 	const struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
 
 	fake_device_async(svc->device, IBV_EVENT_PORT_ERR, 1);
@@ -266,19 +255,17 @@ static void on_number(const struct vbd_stat *stat, void *numbers)
 	vbd_stat_flatten(stat, on_value, numbers);
 }
 
-static void test_services_daemon__locked_memory_has_a_limit_or_none(void **state)
+SVC_TEST(test_services_daemon__locked_memory_has_a_limit_or_none)
 {
 	uint64_t locked_bytes = UINT64_MAX, limit_bytes = 0;
 
-	(void)state;
 	vbd_memlock(&locked_bytes, &limit_bytes);
 	assert_true(locked_bytes < UINT64_MAX);
 	assert_true(limit_bytes > 0);
 }
 
-static void test_services_daemon__stats_count_what_there_is(void **state)
+SVC_TEST(test_services_daemon__stats_count_what_there_is)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct numbers numbers = {0};
 	struct vbd_listener *listener;
@@ -318,9 +305,8 @@ static void on_name(const struct vbd_stat *stat, void *names)
 	vbd_stat_flatten(stat, on_flat_name, names);
 }
 
-static void test_services_daemon__stats_say_each_name_once(void **state)
+SVC_TEST(test_services_daemon__stats_say_each_name_once)
 {
-	struct svc *svc = *state;
 	struct names names = {0};
 
 	vbd_stats_walk(svc->daemon, on_name, &names);
@@ -332,10 +318,8 @@ static void test_services_daemon__stats_say_each_name_once(void **state)
 
 /* Stopping. */
 
-static void test_services_daemon__an_idle_one_stops_at_once(void **state)
+SVC_TEST(test_services_daemon__an_idle_one_stops_at_once)
 {
-	struct svc *svc = *state;
-
 	begin_stop(svc);
 	assert_false(svc->stopped);
 	SVC_UNTIL(svc, svc->stopped);
@@ -343,9 +327,8 @@ static void test_services_daemon__an_idle_one_stops_at_once(void **state)
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DAEMON_STOPPING), 1);
 }
 
-static void test_services_daemon__a_stop_closes_everything_first(void **state)
+SVC_TEST(test_services_daemon__a_stop_closes_everything_first)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_listener *manual;
 	struct vbd_connection *waits;
@@ -376,9 +359,8 @@ static void test_services_daemon__a_stop_closes_everything_first(void **state)
 	assert_int_equal(fake_count("rdma_reject"), 1);
 }
 
-static void test_services_daemon__nothing_new_begins_while_it_stops(void **state)
+SVC_TEST(test_services_daemon__nothing_new_begins_while_it_stops)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_listener_spec listener_spec = svc_listener_spec();
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
@@ -404,9 +386,8 @@ static void test_services_daemon__nothing_new_begins_while_it_stops(void **state
 	assert_true(vbd_daemon_is_drained(svc->daemon));
 }
 
-static void test_services_daemon__a_stop_waits_for_drains_and_for_the_pool(void **state)
+SVC_TEST(test_services_daemon__a_stop_waits_for_drains_and_for_the_pool)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 1 << 20, 0);
 
@@ -423,9 +404,8 @@ static void test_services_daemon__a_stop_waits_for_drains_and_for_the_pool(void 
 	assert_int_equal(svc->daemon->connections_closed, 2);
 }
 
-static void test_services_daemon__a_stop_that_takes_too_long_is_told(void **state)
+SVC_TEST(test_services_daemon__a_stop_that_takes_too_long_is_told)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair;
 
 	vbd_log_setup(VBD_LOG_ERROR, VBD_LOG_TEXT);
@@ -442,9 +422,8 @@ static void test_services_daemon__a_stop_that_takes_too_long_is_told(void **stat
 	SVC_UNTIL(svc, vbd_daemon_is_drained(svc->daemon));
 }
 
-static void test_services_daemon__the_end_of_many_connections_leaves_the_kernel_a_part(void **state)
+SVC_TEST(test_services_daemon__the_end_of_many_connections_leaves_the_kernel_a_part)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 
 	svc->config.shutdown_timeout_ms = 8000;
@@ -456,34 +435,4 @@ static void test_services_daemon__the_end_of_many_connections_leaves_the_kernel_
 	vbd_daemon_exits(svc->daemon);
 	assert_int_equal(vbd_daemon_stop_time_ms(svc->daemon), 6000);
 	svc->daemon->fabric->exits = false; /* this process goes on */
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_daemon__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(without_a_device_it_starts_and_waits),
-		TEST(the_end_of_many_connections_leaves_the_kernel_a_part),
-		TEST(a_cm_that_comes_late_is_watched),
-		TEST(each_call_failing_at_the_start),
-		TEST(each_allocation_failing_at_the_start),
-		TEST(devices_are_found_by_name_and_id),
-		TEST(cqs_are_found_by_id),
-		TEST(a_device_whose_context_is_not_closed_holds_up_no_other),
-		TEST(removed_devices_do_not_pile_up),
-		TEST(a_device_that_comes_back_too_early_is_taken_up),
-		TEST(async_events_are_logged_and_counted),
-		TEST(locked_memory_has_a_limit_or_none),
-		TEST(stats_count_what_there_is),
-		TEST(stats_say_each_name_once),
-		TEST(an_idle_one_stops_at_once),
-		TEST(a_stop_closes_everything_first),
-		TEST(nothing_new_begins_while_it_stops),
-		TEST(a_stop_waits_for_drains_and_for_the_pool),
-		TEST(a_stop_that_takes_too_long_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,10 +35,8 @@ static void finish_send(struct svc *svc, const struct svc_pair *pair)
 	fake_loopback(true);
 }
 
-static void test_services_drain__an_idle_daemon_has_drained_at_once(void **state)
+SVC_TEST(test_services_drain__an_idle_daemon_has_drained_at_once)
 {
-	struct svc *svc = *state;
-
 	assert_int_equal(state_of(svc), VBD_DRAIN_SERVING);
 	vbd_drain_begin(svc->daemon, 0);
 	assert_int_equal(state_of(svc), VBD_DRAIN_DRAINED);
@@ -46,9 +44,8 @@ static void test_services_drain__an_idle_daemon_has_drained_at_once(void **state
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DAEMON_DRAINED), 1);
 }
 
-static void test_services_drain__nothing_new_begins(void **state)
+SVC_TEST(test_services_drain__nothing_new_begins)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_listener_spec listener_spec = svc_listener_spec();
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
@@ -95,9 +92,8 @@ static void test_services_drain__nothing_new_begins(void **state)
 	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_services_drain__a_transfer_under_way_finishes(void **state)
+SVC_TEST(test_services_drain__a_transfer_under_way_finishes)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct vbd_transfer_record *record = begin_send(svc, &pair);
 
@@ -110,9 +106,8 @@ static void test_services_drain__a_transfer_under_way_finishes(void **state)
 	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_services_drain__a_transfer_is_cancelled_at_the_deadline(void **state)
+SVC_TEST(test_services_drain__a_transfer_is_cancelled_at_the_deadline)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_transfer_record *record = begin_send(svc, &pair);
 
@@ -144,9 +139,8 @@ static struct svc_pair bare_pair(struct svc *svc)
 	return pair;
 }
 
-static void test_services_drain__all_but_receives_are_cancelled_at_the_deadline(void **state)
+SVC_TEST(test_services_drain__all_but_receives_are_cancelled_at_the_deadline)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = bare_pair(svc);
 	const struct vbd_transfer_spec receive = {.qp = &pair.passive->conn->qp,
 		.buffer = svc_buffer(svc, "here", 64, 0),
@@ -179,9 +173,8 @@ static void test_services_drain__all_but_receives_are_cancelled_at_the_deadline(
 }
 
 /* A turn looks at some of the transfers only, and at ended ones too. */
-static void test_services_drain__the_last_of_many_transfers_is_cancelled(void **state)
+SVC_TEST(test_services_drain__the_last_of_many_transfers_is_cancelled)
 {
-	struct svc *svc = *state;
 	struct vbd_transfer_record *record = NULL;
 	struct svc_pair pair;
 
@@ -207,9 +200,8 @@ static void test_services_drain__the_last_of_many_transfers_is_cancelled(void **
 	SVC_UNTIL(svc, state_of(svc) == VBD_DRAIN_DRAINED);
 }
 
-static void test_services_drain__a_listener_refuses_until_it_is_taken_back(void **state)
+SVC_TEST(test_services_drain__a_listener_refuses_until_it_is_taken_back)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct vbd_connection_spec spec = svc_spec_to(listener);
 	struct vbd_connection *refused = svc_connect(svc, &spec);
@@ -226,18 +218,15 @@ static void test_services_drain__a_listener_refuses_until_it_is_taken_back(void 
 	(void)svc_pair(svc, listener);
 }
 
-static void test_services_drain__it_is_not_taken_back_from_a_stop(void **state)
+SVC_TEST(test_services_drain__it_is_not_taken_back_from_a_stop)
 {
-	struct svc *svc = *state;
-
 	vbd_drain_begin(svc->daemon, 0);
 	vbd_daemon_stop(svc->daemon, NULL, NULL);
 	assert_int_equal(vbd_drain_undo(svc->daemon, NULL), VBD_E_STOPPING);
 }
 
-static void test_services_drain__a_stop_lets_transfers_finish(void **state)
+SVC_TEST(test_services_drain__a_stop_lets_transfers_finish)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct vbd_transfer_record *record = begin_send(svc, &pair);
 
@@ -256,10 +245,9 @@ static void on_stopped(void *arg)
 }
 
 /* The registration is the last that the stop waits for, and fails in the second round. */
-static void test_services_drain__a_stop_waits_for_a_registration(void **state)
+SVC_TEST(test_services_drain__a_stop_waits_for_a_registration)
 {
 	static const struct vbd_buffer_spec spec = {.name = "late", .size_bytes = 4096};
-	struct svc *svc = *state;
 
 	for (int round = 0; round < 2; round++) {
 		struct vbd_buffer *buffer = NULL;
@@ -282,9 +270,8 @@ static void test_services_drain__a_stop_waits_for_a_registration(void **state)
 	}
 }
 
-static void test_services_drain__a_stop_waits_for_a_part_of_its_time(void **state)
+SVC_TEST(test_services_drain__a_stop_waits_for_a_part_of_its_time)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair;
 
 	svc->config.drain_timeout_ms = 100;
@@ -297,26 +284,4 @@ static void test_services_drain__a_stop_waits_for_a_part_of_its_time(void **stat
 	SVC_UNTIL(svc, vbd_daemon_is_drained(svc->daemon));
 	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_STOPPING);
 	fake_loopback(true);
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_drain__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_idle_daemon_has_drained_at_once),
-		TEST(nothing_new_begins),
-		TEST(a_transfer_under_way_finishes),
-		TEST(a_transfer_is_cancelled_at_the_deadline),
-		TEST(all_but_receives_are_cancelled_at_the_deadline),
-		TEST(the_last_of_many_transfers_is_cancelled),
-		TEST(a_listener_refuses_until_it_is_taken_back),
-		TEST(it_is_not_taken_back_from_a_stop),
-		TEST(a_stop_lets_transfers_finish),
-		TEST(a_stop_waits_for_a_registration),
-		TEST(a_stop_waits_for_a_part_of_its_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,9 +154,8 @@ static void assert_newest(const struct vbd_endpoint_record *record, const char *
 }
 
 /* The qp of a request has the parameters of any queue pair, with the transport of a connection. */
-static void test_services_endpoints__its_queue_pair_is_ud(void **state)
+SVC_TEST(test_services_endpoints__its_queue_pair_is_ud)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_spec spec = endpoint_spec(0);
 	const struct vbd_endpoint_record *record;
 
@@ -165,11 +164,10 @@ static void test_services_endpoints__its_queue_pair_is_ud(void **state)
 	assert_int_equal(record->endpoint->qp.channel->limits.transport, VBD_TRANSPORT_UD);
 }
 
-static void test_services_endpoints__its_event_names_an_address_only_if_it_listens(void **state)
+SVC_TEST(test_services_endpoints__its_event_names_an_address_only_if_it_listens)
 {
 	const struct vbd_event_filter filter = {
 		.by_type = true, .types[VBD_EVENT_UD_ENDPOINT_CREATED] = true};
-	struct svc *svc = *state;
 	const struct vbd_event *event;
 
 	(void)endpoint(svc, 0);
@@ -194,9 +192,8 @@ static void refuse_endpoint(struct svc *svc, const struct vbd_endpoint_spec *spe
 	expect_nothing_left(svc);
 }
 
-static void test_services_endpoints__one_that_nobody_could_ask_is_refused(void **state)
+SVC_TEST(test_services_endpoints__one_that_nobody_could_ask_is_refused)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_spec spec = endpoint_spec(PORT);
 
 	(void)snprintf(spec.addr, sizeof(spec.addr), "localhost");
@@ -212,9 +209,8 @@ static void test_services_endpoints__one_that_nobody_could_ask_is_refused(void *
 	assert_int_equal(open_as(svc, &spec)->endpoint->params.qkey, VBD_CM_QKEY + 1);
 }
 
-static void test_services_endpoints__what_its_device_or_ud_can_not_do_is_refused(void **state)
+SVC_TEST(test_services_endpoints__what_its_device_or_ud_can_not_do_is_refused)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_spec spec = endpoint_spec(0);
 
 	fake_device_add("fake1")->ibv.transport_type = IBV_TRANSPORT_IWARP;
@@ -228,9 +224,8 @@ static void test_services_endpoints__what_its_device_or_ud_can_not_do_is_refused
 	}
 }
 
-static void test_services_endpoints__two_ask_and_talk(void **state)
+SVC_TEST(test_services_endpoints__two_ask_and_talk)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *there = endpoint(svc, PORT);
 	struct vbd_endpoint_record *here = endpoint(svc, 0);
 	struct vbd_peer_record *peer = asked(svc, here);
@@ -248,9 +243,8 @@ static void test_services_endpoints__two_ask_and_talk(void **state)
 	assert_newest(there, "hello");
 }
 
-static void test_services_endpoints__unread_datagrams_of_ended_ones_are_limited(void **state)
+SVC_TEST(test_services_endpoints__unread_datagrams_of_ended_ones_are_limited)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *there, *here, *bystander;
 	struct vbd_peer_record *peer;
 
@@ -284,9 +278,8 @@ static void test_services_endpoints__unread_datagrams_of_ended_ones_are_limited(
 	assert_int_equal(svc->daemon->messages_dropped, 2);
 }
 
-static void test_services_endpoints__a_message_names_its_sender(void **state)
+SVC_TEST(test_services_endpoints__a_message_names_its_sender)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *there = endpoint(svc, PORT);
 	struct vbd_endpoint_record *here = endpoint(svc, 0);
 	struct vbd_peer_spec spec = {.endpoint = there, .message = 1, .gid_index = -1};
@@ -319,9 +312,8 @@ static void test_services_endpoints__a_message_names_its_sender(void **state)
 	assert_int_equal(there->inbox.count, 0);
 }
 
-static void test_services_endpoints__a_wrong_qkey_breaks_nothing(void **state)
+SVC_TEST(test_services_endpoints__a_wrong_qkey_breaks_nothing)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *there = endpoint(svc, PORT);
 	struct vbd_endpoint_record *here = endpoint(svc, 0);
 	struct vbd_peer_spec spec = {.endpoint = here,
@@ -343,9 +335,8 @@ static void test_services_endpoints__a_wrong_qkey_breaks_nothing(void **state)
 	assert_newest(there, "heard");
 }
 
-static void test_services_endpoints__a_port_where_nobody_listens_rejects(void **state)
+SVC_TEST(test_services_endpoints__a_port_where_nobody_listens_rejects)
 {
-	struct svc *svc = *state;
 	struct vbd_peer_record *peer = ask(svc, endpoint(svc, 0), "10.0.0.1", 1);
 
 	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
@@ -356,9 +347,8 @@ static void test_services_endpoints__a_port_where_nobody_listens_rejects(void **
 	assert_int_equal(vbd_registry_count(svc->daemon->ud_peers), 0);
 }
 
-static void test_services_endpoints__a_peer_that_no_handle_leads_to_fails(void **state)
+SVC_TEST(test_services_endpoints__a_peer_that_no_handle_leads_to_fails)
 {
-	struct svc *svc = *state;
 	struct vbd_peer_record *peer;
 
 	(void)endpoint(svc, PORT);
@@ -369,9 +359,8 @@ static void test_services_endpoints__a_peer_that_no_handle_leads_to_fails(void *
 }
 
 /* The thread pool uses the peer, so its memory must stay. */
-static void test_services_endpoints__a_peer_is_forgotten_while_its_handle_is_made(void **state)
+SVC_TEST(test_services_endpoints__a_peer_is_forgotten_while_its_handle_is_made)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, 0);
 	struct vbd_peer_spec spec = {.endpoint = here, .qpn = 17, .gid_index = -1};
 	struct vbd_peer_record *peer = NULL;
@@ -395,9 +384,8 @@ static void test_services_endpoints__a_peer_is_forgotten_while_its_handle_is_mad
 
 /* The record is freed at the end of a turn. In that turn the CM may still answer, and the thread
  * pool get the record. */
-static void test_services_endpoints__a_peer_is_forgotten_and_answered_in_one_turn(void **state)
+SVC_TEST(test_services_endpoints__a_peer_is_forgotten_and_answered_in_one_turn)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 
 	/* On a busy machine the turn may end before the CM answers; then the record is gone. */
@@ -414,9 +402,8 @@ static void test_services_endpoints__a_peer_is_forgotten_and_answered_in_one_tur
 	assert_int_equal(ids(svc), 1); /* the listening id */
 }
 
-static void test_services_endpoints__a_peer_in_use_stays(void **state)
+SVC_TEST(test_services_endpoints__a_peer_in_use_stays)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 	struct vbd_peer_record *peer = asked(svc, here);
 	struct vbd_transfer_record *sent;
@@ -428,9 +415,8 @@ static void test_services_endpoints__a_peer_in_use_stays(void **state)
 	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
 }
 
-static void test_services_endpoints__a_group_is_joined_heard_and_left(void **state)
+SVC_TEST(test_services_endpoints__a_group_is_joined_heard_and_left)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *there = endpoint(svc, PORT);
 	struct vbd_endpoint_record *here = endpoint(svc, PORT + 1);
 	struct vbd_group_record *member = joined(svc, there, VBD_GROUP_FULL);
@@ -450,9 +436,8 @@ static void test_services_endpoints__a_group_is_joined_heard_and_left(void **sta
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_MULTICAST_MEMBERSHIP_LEFT), 1);
 }
 
-static void test_services_endpoints__a_group_leaves_when_what_was_sent_is_gone(void **state)
+SVC_TEST(test_services_endpoints__a_group_leaves_when_what_was_sent_is_gone)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 	struct vbd_group_record *member = joined(svc, here, VBD_GROUP_FULL);
 
@@ -465,9 +450,8 @@ static void test_services_endpoints__a_group_leaves_when_what_was_sent_is_gone(v
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->multicast_memberships) == 0);
 }
 
-static void test_services_endpoints__a_group_that_can_not_be_attached_fails(void **state)
+SVC_TEST(test_services_endpoints__a_group_that_can_not_be_attached_fails)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 	const struct vbd_group_spec spec = {
 		.endpoint = here, .addr = "239.1.2.3", .timeout_ms = 60000};
@@ -489,9 +473,8 @@ static void test_services_endpoints__a_group_that_can_not_be_attached_fails(void
 	assert_int_equal(vbd_registry_count(svc->daemon->multicast_memberships), 0);
 }
 
-static void test_services_endpoints__a_peer_that_does_not_answer_in_time_fails(void **state)
+SVC_TEST(test_services_endpoints__a_peer_that_does_not_answer_in_time_fails)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, 0);
 	struct vbd_peer_record *peer;
 	struct vbd_error problem;
@@ -507,9 +490,8 @@ static void test_services_endpoints__a_peer_that_does_not_answer_in_time_fails(v
 	SVC_UNTIL(svc, ids(svc) == 0);
 }
 
-static void test_services_endpoints__a_peer_can_be_asked_by_its_name(void **state)
+SVC_TEST(test_services_endpoints__a_peer_can_be_asked_by_its_name)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_spec spec = endpoint_spec(PORT);
 	struct vbd_endpoint_record *here;
 	struct vbd_peer_record *peer;
@@ -571,10 +553,9 @@ static struct vbd_group_record *joining(struct svc *svc, struct vbd_endpoint_rec
 	return record;
 }
 
-static void test_services_endpoints__a_join_that_waits_keeps_nothing_but_its_id(void **state)
+SVC_TEST(test_services_endpoints__a_join_that_waits_keeps_nothing_but_its_id)
 {
 	static const int errnums[] = {0, EIO};
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 	unsigned int before = ids(svc);
 
@@ -593,9 +574,8 @@ static void test_services_endpoints__a_join_that_waits_keeps_nothing_but_its_id(
 	}
 }
 
-static void test_services_endpoints__a_join_that_fails_late_ends_the_group(void **state)
+SVC_TEST(test_services_endpoints__a_join_that_fails_late_ends_the_group)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 	unsigned int before = ids(svc);
 	struct vbd_group_record *record = joining(svc, here);
@@ -610,7 +590,7 @@ static void test_services_endpoints__a_join_that_fails_late_ends_the_group(void 
 	SVC_UNTIL(svc, ids(svc) == before);
 }
 
-static void test_services_endpoints__a_group_has_a_multicast_address(void **state)
+SVC_TEST(test_services_endpoints__a_group_has_a_multicast_address)
 {
 	static const struct {
 		const char *addr;
@@ -625,7 +605,6 @@ static void test_services_endpoints__a_group_has_a_multicast_address(void **stat
 		{"ff0e::1", true},
 		{"localhost", false},
 	};
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
@@ -640,9 +619,8 @@ static void test_services_endpoints__a_group_has_a_multicast_address(void **stat
 	}
 }
 
-static void test_services_endpoints__an_endpoint_is_once_in_a_group(void **state)
+SVC_TEST(test_services_endpoints__an_endpoint_is_once_in_a_group)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 	struct vbd_group_spec spec = group_of(here, "239.1.2.3");
 	struct vbd_group_record *first = joined(svc, here, VBD_GROUP_FULL);
@@ -663,9 +641,8 @@ static void test_services_endpoints__an_endpoint_is_once_in_a_group(void **state
 	(void)joined(svc, here, VBD_GROUP_FULL);
 }
 
-static void test_services_endpoints__a_member_needs_the_key_of_groups(void **state)
+SVC_TEST(test_services_endpoints__a_member_needs_the_key_of_groups)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_spec spec = endpoint_spec(0);
 	struct vbd_endpoint_record *here;
 
@@ -678,9 +655,8 @@ static void test_services_endpoints__a_member_needs_the_key_of_groups(void **sta
 	(void)joined(svc, here, VBD_GROUP_SEND_ONLY);
 }
 
-static void test_services_endpoints__a_group_that_nobody_opens_in_time_fails(void **state)
+SVC_TEST(test_services_endpoints__a_group_that_nobody_opens_in_time_fails)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, 0);
 	const struct vbd_group_spec spec = {.endpoint = here, .addr = "239.1.2.3", .timeout_ms = 5};
 	struct vbd_group_record *record = NULL;
@@ -710,9 +686,8 @@ static void refuse_datagram(
 	assert_null(record);
 }
 
-static void test_services_endpoints__a_destination_that_is_not_there_yet_is_refused(void **state)
+SVC_TEST(test_services_endpoints__a_destination_that_is_not_there_yet_is_refused)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, 0);
 	const struct vbd_group_spec spec = {
 		.endpoint = here, .addr = "239.1.2.3", .timeout_ms = 60000};
@@ -729,9 +704,8 @@ static void test_services_endpoints__a_destination_that_is_not_there_yet_is_refu
 		"/ud_peer");
 }
 
-static void test_services_endpoints__a_membership_can_be_lost(void **state)
+SVC_TEST(test_services_endpoints__a_membership_can_be_lost)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 	struct vbd_group_record *member = joined(svc, here, VBD_GROUP_FULL);
 
@@ -741,9 +715,8 @@ static void test_services_endpoints__a_membership_can_be_lost(void **state)
 	assert_int_equal(here->endpoint->state, VBD_ENDPOINT_READY);
 }
 
-static void test_services_endpoints__an_end_takes_peers_and_groups_along(void **state)
+SVC_TEST(test_services_endpoints__an_end_takes_peers_and_groups_along)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 
 	(void)asked(svc, here);
@@ -756,9 +729,8 @@ static void test_services_endpoints__an_end_takes_peers_and_groups_along(void **
 	SVC_UNTIL(svc, ids(svc) == 0 && fake_live().ahs == 0);
 }
 
-static void test_services_endpoints__a_failed_completion_ends_it_with_its_error(void **state)
+SVC_TEST(test_services_endpoints__a_failed_completion_ends_it_with_its_error)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 	struct vbd_peer_record *peer = asked(svc, here);
 
@@ -773,9 +745,8 @@ static void test_services_endpoints__a_failed_completion_ends_it_with_its_error(
 	assert_int_equal(svc->daemon->ud_endpoints_ended[VBD_REASON_LOCAL_ERROR], 1);
 }
 
-static void test_services_endpoints__an_async_error_of_the_qp_ends_it(void **state)
+SVC_TEST(test_services_endpoints__an_async_error_of_the_qp_ends_it)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, 0);
 
 	fake_qp_async(here->endpoint->qp.ibv_qp, IBV_EVENT_QP_FATAL);
@@ -784,9 +755,8 @@ static void test_services_endpoints__an_async_error_of_the_qp_ends_it(void **sta
 	assert_int_equal(here->endpoint->qp.first_error.error.source, VBD_SOURCE_ASYNC);
 }
 
-static void test_services_endpoints__flushes_that_never_come_are_not_waited_for(void **state)
+SVC_TEST(test_services_endpoints__flushes_that_never_come_are_not_waited_for)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here;
 
 	svc->config.drain_timeout_ms = 20;
@@ -799,9 +769,8 @@ static void test_services_endpoints__flushes_that_never_come_are_not_waited_for(
 	fake_flushes_withheld(false);
 }
 
-static void test_services_endpoints__a_removed_device_is_let_go(void **state)
+SVC_TEST(test_services_endpoints__a_removed_device_is_let_go)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 
 	(void)asked(svc, here);
@@ -816,9 +785,8 @@ static void test_services_endpoints__a_removed_device_is_let_go(void **state)
 		svc, fake_device_let_go(svc->device) && svc->daemon->fabric->calls->under_way == 0);
 }
 
-static void test_services_endpoints__one_of_another_device_is_not_told(void **state)
+SVC_TEST(test_services_endpoints__one_of_another_device_is_not_told)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_spec spec = endpoint_spec(0);
 	struct vbd_endpoint_record *here = NULL;
 	struct fake_device *other = fake_device_add("fake1");
@@ -862,9 +830,8 @@ static void set_gid(struct svc *svc, size_t i, uint32_t type, const char *raw)
 	svc->device->gid_count = i + 1;
 }
 
-static void test_services_endpoints__the_gid_is_the_one_that_a_connection_takes(void **state)
+SVC_TEST(test_services_endpoints__the_gid_is_the_one_that_a_connection_takes)
 {
-	struct svc *svc = *state;
 	uint32_t gid_index;
 
 	set_gid(svc, 0, IBV_GID_TYPE_ROCE_V2, "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1");
@@ -874,9 +841,8 @@ static void test_services_endpoints__the_gid_is_the_one_that_a_connection_takes(
 	assert_int_equal(endpoint(svc, 0)->endpoint->params.gid_index, gid_index);
 }
 
-static void test_services_endpoints__a_datagram_is_not_longer_than_the_mtu(void **state)
+SVC_TEST(test_services_endpoints__a_datagram_is_not_longer_than_the_mtu)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 	const struct vbd_transfer_spec to = {.qp = &here->endpoint->qp, .peer = asked(svc, here)};
 	struct vbd_transfer_spec from_buffer = {
@@ -922,9 +888,8 @@ static bool opens(struct svc *svc, const struct vbd_endpoint_spec *spec)
 }
 
 /* Each call fails in turn and no object is left: svc_teardown() counts. */
-static void test_services_endpoints__each_call_may_fail(void **state)
+SVC_TEST(test_services_endpoints__each_call_may_fail)
 {
-	struct svc *svc = *state;
 	const struct vbd_endpoint_spec spec = endpoint_spec(PORT);
 
 	for (unsigned int n = 1;; n++) {
@@ -942,9 +907,8 @@ static void test_services_endpoints__each_call_may_fail(void **state)
 	assert_int_equal(svc->daemon->ud_endpoints->open, 1);
 }
 
-static void test_services_endpoints__each_allocation_may_fail(void **state)
+SVC_TEST(test_services_endpoints__each_allocation_may_fail)
 {
-	struct svc *svc = *state;
 	const struct vbd_endpoint_spec spec = endpoint_spec(PORT);
 
 	for (unsigned int n = 1;; n++) {
@@ -964,9 +928,8 @@ static void test_services_endpoints__each_allocation_may_fail(void **state)
 	fake_memory_fail_nth(0);
 }
 
-static void test_services_endpoints__large_receives_do_not_hold_the_control_thread_up(void **state)
+SVC_TEST(test_services_endpoints__large_receives_do_not_hold_the_control_thread_up)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *slow = begin_slow(svc, PORT);
 	struct vbd_error err = {0};
 
@@ -982,9 +945,8 @@ static void test_services_endpoints__large_receives_do_not_hold_the_control_thre
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_UD_ENDPOINT_STATE_CHANGED), 2);
 }
 
-static void test_services_endpoints__one_that_opens_refuses_to_tell_its_number(void **state)
+SVC_TEST(test_services_endpoints__one_that_opens_refuses_to_tell_its_number)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, 0);
 	struct vbd_endpoint_record *slow = begin_slow(svc, PORT);
 	struct vbd_peer_record *peer = ask(svc, here, "10.0.0.1", PORT);
@@ -997,9 +959,8 @@ static void test_services_endpoints__one_that_opens_refuses_to_tell_its_number(v
 	(void)asked(svc, here);
 }
 
-static void test_services_endpoints__one_that_is_deleted_while_it_opens_is_not_made(void **state)
+SVC_TEST(test_services_endpoints__one_that_is_deleted_while_it_opens_is_not_made)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *slow = begin_slow(svc, PORT);
 
 	assert_false(vbd_object_delete(&slow->object));
@@ -1013,9 +974,8 @@ static void test_services_endpoints__one_that_is_deleted_while_it_opens_is_not_m
 	assert_int_equal(svc->daemon->ud_endpoints_ended[VBD_REASON_LOCAL_CLOSE], 1);
 }
 
-static void test_services_endpoints__a_failed_registration_ends_a_deleted_one_cleanly(void **state)
+SVC_TEST(test_services_endpoints__a_failed_registration_ends_a_deleted_one_cleanly)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *slow;
 
 	fake_fail_next("ibv_reg_mr", ENOMEM);
@@ -1026,9 +986,8 @@ static void test_services_endpoints__a_failed_registration_ends_a_deleted_one_cl
 	assert_int_equal(svc->daemon->ud_endpoints_ended[VBD_REASON_LOCAL_CLOSE], 1);
 }
 
-static void test_services_endpoints__a_device_removed_meanwhile_is_let_go(void **state)
+SVC_TEST(test_services_endpoints__a_device_removed_meanwhile_is_let_go)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *slow = begin_slow(svc, PORT);
 
 	fake_device_unplug(svc->device);
@@ -1051,9 +1010,8 @@ static void has_stopped(void *arg)
 	*(bool *)arg = true;
 }
 
-static void test_services_endpoints__a_daemon_that_stops_waits_for_the_registration(void **state)
+SVC_TEST(test_services_endpoints__a_daemon_that_stops_waits_for_the_registration)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *slow = begin_slow(svc, PORT);
 	bool stopped = false;
 
@@ -1068,9 +1026,8 @@ static void test_services_endpoints__a_daemon_that_stops_waits_for_the_registrat
 	svc->stopped = true;
 }
 
-static void test_services_endpoints__a_drain_begins_none_and_asks_nobody(void **state)
+SVC_TEST(test_services_endpoints__a_drain_begins_none_and_asks_nobody)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, 0), *more = NULL;
 	const struct vbd_endpoint_spec spec = endpoint_spec(PORT);
 	const struct vbd_peer_spec peer_spec = {.endpoint = here,
@@ -1093,9 +1050,8 @@ static void test_services_endpoints__a_drain_begins_none_and_asks_nobody(void **
 }
 
 /* As a transfer does whose cancel was not heard; no request of the device failed. */
-static void test_services_endpoints__an_end_for_a_transfer_names_it_and_no_request(void **state)
+SVC_TEST(test_services_endpoints__an_end_for_a_transfer_names_it_and_no_request)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, 0);
 	struct vbd_qp *qp = &here->endpoint->qp;
 	struct vbd_error why = {.source = VBD_SOURCE_DEADLINE, .raw = 5};
@@ -1110,9 +1066,8 @@ static void test_services_endpoints__an_end_for_a_transfer_names_it_and_no_reque
 	SVC_UNTIL(svc, here->object.ended);
 }
 
-static void test_services_endpoints__the_limits_hold(void **state)
+SVC_TEST(test_services_endpoints__the_limits_hold)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_spec spec = endpoint_spec(0);
 	struct vbd_endpoint_record *record = NULL;
 	struct vbd_error err = {0};
@@ -1132,9 +1087,8 @@ static void test_services_endpoints__the_limits_hold(void **state)
 	assert_string_equal(err.pointer, "/qp");
 }
 
-static void test_services_endpoints__stopping_ends_what_is_under_way(void **state)
+SVC_TEST(test_services_endpoints__stopping_ends_what_is_under_way)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 
 	(void)asked(svc, here);
@@ -1146,71 +1100,12 @@ static void test_services_endpoints__stopping_ends_what_is_under_way(void **stat
 }
 
 /* Planted leaks; the fixture finds that nothing is in an account any more. */
-static void test_services_endpoints__an_account_ends_with_its_owner(void **state)
+SVC_TEST(test_services_endpoints__an_account_ends_with_its_owner)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *from = endpoint(svc, 0);
 	struct vbd_endpoint_record *to = endpoint(svc, PORT);
 
 	vbd_account_made(&from->endpoint->account, VBD_PV_CONTEXT);
 	vbd_account_made(&asked(svc, from)->peer.account, VBD_PV_CONTEXT);
 	vbd_account_made(&joined(svc, to, VBD_GROUP_FULL)->group.account, VBD_PV_CONTEXT);
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_endpoints__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_account_ends_with_its_owner),
-		TEST(its_queue_pair_is_ud),
-		TEST(its_event_names_an_address_only_if_it_listens),
-		TEST(one_that_nobody_could_ask_is_refused),
-		TEST(what_its_device_or_ud_can_not_do_is_refused),
-		TEST(two_ask_and_talk),
-		TEST(unread_datagrams_of_ended_ones_are_limited),
-		TEST(a_message_names_its_sender),
-		TEST(a_wrong_qkey_breaks_nothing),
-		TEST(a_port_where_nobody_listens_rejects),
-		TEST(a_peer_that_no_handle_leads_to_fails),
-		TEST(a_peer_is_forgotten_while_its_handle_is_made),
-		TEST(a_peer_is_forgotten_and_answered_in_one_turn),
-		TEST(a_peer_in_use_stays),
-		TEST(a_group_is_joined_heard_and_left),
-		TEST(a_group_leaves_when_what_was_sent_is_gone),
-		TEST(a_group_that_can_not_be_attached_fails),
-		TEST(a_peer_that_does_not_answer_in_time_fails),
-		TEST(a_peer_can_be_asked_by_its_name),
-		TEST(a_join_that_waits_keeps_nothing_but_its_id),
-		TEST(a_join_that_fails_late_ends_the_group),
-		TEST(a_group_has_a_multicast_address),
-		TEST(an_endpoint_is_once_in_a_group),
-		TEST(a_member_needs_the_key_of_groups),
-		TEST(a_group_that_nobody_opens_in_time_fails),
-		TEST(a_destination_that_is_not_there_yet_is_refused),
-		TEST(a_membership_can_be_lost),
-		TEST(an_end_takes_peers_and_groups_along),
-		TEST(a_failed_completion_ends_it_with_its_error),
-		TEST(an_async_error_of_the_qp_ends_it),
-		TEST(flushes_that_never_come_are_not_waited_for),
-		TEST(a_removed_device_is_let_go),
-		TEST(one_of_another_device_is_not_told),
-		TEST(the_gid_is_the_one_that_a_connection_takes),
-		TEST(a_datagram_is_not_longer_than_the_mtu),
-		TEST(each_call_may_fail),
-		TEST(each_allocation_may_fail),
-		TEST(large_receives_do_not_hold_the_control_thread_up),
-		TEST(one_that_opens_refuses_to_tell_its_number),
-		TEST(one_that_is_deleted_while_it_opens_is_not_made),
-		TEST(a_failed_registration_ends_a_deleted_one_cleanly),
-		TEST(a_device_removed_meanwhile_is_let_go),
-		TEST(a_daemon_that_stops_waits_for_the_registration),
-		TEST(a_drain_begins_none_and_asks_nobody),
-		TEST(an_end_for_a_transfer_names_it_and_no_request),
-		TEST(the_limits_hold),
-		TEST(stopping_ends_what_is_under_way),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,9 +70,8 @@ static void expect_way(struct svc *svc, const struct vbd_connection *connection,
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-static void test_services_events__a_buffer(void **state)
+SVC_TEST(test_services_events__a_buffer)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 5000, VBD_ACCESS_MW_BIND);
 	const struct vbd_buffer_spec spec = {.size_bytes = 4096};
 
@@ -122,9 +121,8 @@ static struct scene set_scene(struct svc *svc)
 	};
 }
 
-static void test_services_events__a_window(void **state)
+SVC_TEST(test_services_events__a_window)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	struct vbd_window_spec spec = {.name = "mine",
 		.buffer = scene.there,
@@ -180,9 +178,8 @@ static struct vbd_transfer_record *transfer(struct svc *svc, const struct vbd_tr
 	return record;
 }
 
-static void test_services_events__a_transfer(void **state)
+SVC_TEST(test_services_events__a_transfer)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	struct vbd_transfer_spec spec = write_of(&scene);
 	struct vbd_transfer_record *record = transfer(svc, &spec);
@@ -224,9 +221,8 @@ static void test_services_events__a_transfer(void **state)
 		"transfer_deleted debug ->timed_out -: without a name\n");
 }
 
-static void test_services_events__a_transfer_that_the_peer_refuses(void **state)
+SVC_TEST(test_services_events__a_transfer_that_the_peer_refuses)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	struct vbd_transfer_spec spec = write_of(&scene);
 	struct vbd_transfer_record *record;
@@ -267,9 +263,8 @@ static struct vbd_probe_record *probe(struct svc *svc, const struct vbd_probe_sp
 	return record;
 }
 
-static void test_services_events__a_probe(void **state)
+SVC_TEST(test_services_events__a_probe)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_probe_spec spec = {
 		.connection = pair.active, .kind = VBD_PROBE_ACK, .count = 3, .timeout_ms = 30000};
@@ -315,9 +310,8 @@ static void test_services_events__a_probe(void **state)
 
 /* --- connections ----------------------------------------------------------------------------- */
 
-static void test_services_events__a_connection(void **state)
+SVC_TEST(test_services_events__a_connection)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_connection_spec to;
 	struct vbd_listener *listener;
@@ -387,9 +381,8 @@ static void test_services_events__a_connection(void **state)
 
 /* --- datagrams ------------------------------------------------------------------------------- */
 
-static void test_services_events__an_endpoint_with_peers_and_groups(void **state)
+SVC_TEST(test_services_events__an_endpoint_with_peers_and_groups)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_spec spec = {.name = "here",
 		.addr = "10.0.0.1",
 		.port = 7174,
@@ -451,9 +444,8 @@ static void test_services_events__an_endpoint_with_peers_and_groups(void **state
 		"multicast_membership_deleted debug ->failed -: without a name\n");
 }
 
-static void test_services_events__an_endpoint_that_fails(void **state)
+SVC_TEST(test_services_events__an_endpoint_that_fails)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_spec spec = {.params = vbd_endpoint_params_default()};
 	struct vbd_endpoint_record *endpoint = NULL;
 
@@ -471,10 +463,8 @@ static void test_services_events__an_endpoint_that_fails(void **state)
 
 /* --- the daemon ------------------------------------------------------------------------------ */
 
-static void test_services_events__the_daemon(void **state)
+SVC_TEST(test_services_events__the_daemon)
 {
-	struct svc *svc = *state;
-
 	fake_device_async(svc->device, IBV_EVENT_PORT_ERR, 1);
 	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_ASYNC_EVENT) == 1);
 	(void)svc_pair(svc, svc_listen(svc, NULL));
@@ -488,24 +478,4 @@ static void test_services_events__the_daemon(void **state)
 		"daemon_draining notice ->- -: 0 transfers under way, 2 connections open\n"
 		"daemon_drained notice ->- -: 0 transfers under way, 2 connections open\n"
 		"daemon_undrained notice ->- -: 0 transfers under way, 2 connections open\n");
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_events__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_buffer),
-		TEST(a_window),
-		TEST(a_transfer),
-		TEST(a_transfer_that_the_peer_refuses),
-		TEST(a_probe),
-		TEST(a_connection),
-		TEST(an_endpoint_with_peers_and_groups),
-		TEST(an_endpoint_that_fails),
-		TEST(the_daemon),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,9 +80,8 @@ static void leads_to(enum vbd_cause_code code)
 		vbd_cause_rows[explained.diagnoses.items[0].code].name, vbd_cause_rows[code].name);
 }
 
-static void test_evidence__memory_that_was_closed_has_no_key_any_more(void **state)
+SVC_TEST(test_evidence__memory_that_was_closed_has_no_key_any_more)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
 	uint32_t rkey = scene.there->mem.rkey;
 
@@ -97,9 +96,8 @@ static void test_evidence__memory_that_was_closed_has_no_key_any_more(void **sta
 	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
 }
 
-static void test_evidence__a_key_that_no_memory_has_is_told_here(void **state)
+SVC_TEST(test_evidence__a_key_that_no_memory_has_is_told_here)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
 
 	move(&scene, VBD_OP_WRITE, 0, scene.there->mem.rkey + 1000);
@@ -109,9 +107,8 @@ static void test_evidence__a_key_that_no_memory_has_is_told_here(void **state)
 	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
 }
 
-static void test_evidence__no_memory_is_open_to_the_peer(void **state)
+SVC_TEST(test_evidence__no_memory_is_open_to_the_peer)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc, 0);
 
 	move(&scene, VBD_OP_WRITE, 0, 4711);
@@ -145,9 +142,8 @@ static const struct vbd_incident *refused(struct svc *svc)
 }
 
 /* The only buffer that is open to the peer is told whole; several are counted. */
-static void test_evidence__the_memory_that_is_open_is_told(void **state)
+SVC_TEST(test_evidence__the_memory_that_is_open_is_told)
 {
-	struct svc *svc = *state;
 	const struct vbd_incident *incident;
 	struct vbd_shared *pd = NULL;
 	struct vbd_buffer *other, *open;
@@ -184,9 +180,8 @@ static void test_evidence__the_memory_that_is_open_is_told(void **state)
 }
 
 /* Everybody sees what is the daemon's, as the connections here are, and alice's memory is hers. */
-static void test_evidence__memory_of_another_owner_is_not_told(void **state)
+SVC_TEST(test_evidence__memory_of_another_owner_is_not_told)
 {
-	struct svc *svc = *state;
 	struct vbd_callers *callers = &svc->daemon->callers;
 	struct vbd_caller *alice = vbd_callers_get(callers, "alice");
 	struct vbd_buffer *buffers[2];
@@ -211,9 +206,8 @@ static void test_evidence__memory_of_another_owner_is_not_told(void **state)
 }
 
 /* The connection is the daemon's; that it waits is told to all. */
-static void test_evidence__a_transfer_that_waits_is_told_to_who_sees_it(void **state)
+SVC_TEST(test_evidence__a_transfer_that_waits_is_told_to_who_sees_it)
 {
-	struct svc *svc = *state;
 	struct vbd_callers *callers = &svc->daemon->callers;
 	struct vbd_caller *alice = vbd_callers_get(callers, "alice");
 	struct vbd_caller *bob = vbd_callers_get(callers, "bob");
@@ -245,9 +239,8 @@ static void test_evidence__a_transfer_that_waits_is_told_to_who_sees_it(void **s
 	vbd_caller_unref(bob);
 }
 
-static void test_evidence__of_very_many_buffers_nothing_is_told(void **state)
+SVC_TEST(test_evidence__of_very_many_buffers_nothing_is_told)
 {
-	struct svc *svc = *state;
 	const struct vbd_incident *incident;
 
 	for (int i = 0; i < 300; i++)
@@ -258,9 +251,8 @@ static void test_evidence__of_very_many_buffers_nothing_is_told(void **state)
 }
 
 /* The peer hears of the error that stays. */
-static void test_evidence__another_error_is_looked_into_again(void **state)
+SVC_TEST(test_evidence__another_error_is_looked_into_again)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
 	struct vbd_connection *connection = scene.pair.active;
 	struct vbd_error *now = &connection->conn->qp.first_error.error;
@@ -294,9 +286,8 @@ static void test_evidence__another_error_is_looked_into_again(void **state)
 }
 
 /* As if the queue pair had been found in ERR before the failed completion came. */
-static void test_evidence__the_request_of_a_later_first_error_outlives_its_transfer(void **state)
+SVC_TEST(test_evidence__the_request_of_a_later_first_error_outlives_its_transfer)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
 	struct vbd_transfer_record *record =
 		begin(&scene, VBD_OP_WRITE, 0, scene.there->mem.rkey + 1);
@@ -311,9 +302,8 @@ static void test_evidence__the_request_of_a_later_first_error_outlives_its_trans
 	assert_int_equal(end_of(svc, scene.pair.active)->rkey, scene.there->mem.rkey + 1);
 }
 
-static void test_evidence__a_record_is_deleted_while_its_facts_are_gathered(void **state)
+SVC_TEST(test_evidence__a_record_is_deleted_while_its_facts_are_gathered)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
 	uint64_t id = scene.pair.active->object.id;
 
@@ -322,24 +312,4 @@ static void test_evidence__a_record_is_deleted_while_its_facts_are_gathered(void
 	vbd_object_free(&scene.pair.active->object);
 	SVC_UNTIL(svc, svc->daemon->looks_running == 0);
 	assert_null(vbd_registry_find_id(svc->daemon->connections, id));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, svc_setup, svc_teardown)
-		TEST(test_evidence__memory_that_was_closed_has_no_key_any_more),
-		TEST(test_evidence__a_key_that_no_memory_has_is_told_here),
-		TEST(test_evidence__no_memory_is_open_to_the_peer),
-		TEST(test_evidence__the_memory_that_is_open_is_told),
-		TEST(test_evidence__memory_of_another_owner_is_not_told),
-		TEST(test_evidence__a_transfer_that_waits_is_told_to_who_sees_it),
-		TEST(test_evidence__of_very_many_buffers_nothing_is_told),
-		TEST(test_evidence__another_error_is_looked_into_again),
-		TEST(test_evidence__the_request_of_a_later_first_error_outlives_its_transfer),
-		TEST(test_evidence__a_record_is_deleted_while_its_facts_are_gathered),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,9 +76,8 @@ static void assert_names(const struct vbd_connection *connection, const char *er
 
 /* --- connections ----------------------------------------------------------------------------- */
 
-static void test_explain__a_connection_that_is_well(void **state)
+SVC_TEST(test_explain__a_connection_that_is_well)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	uint64_t ms;
 
@@ -131,10 +130,9 @@ static struct svc_pair pair_with(struct svc *svc, const struct vbd_conn_params *
 	return pair;
 }
 
-static void test_explain__an_inbox_tells_when_the_peer_was_heard_last(void **state)
+SVC_TEST(test_explain__an_inbox_tells_when_the_peer_was_heard_last)
 {
 	struct vbd_conn_params params = svc_spec_to(NULL).params;
-	struct svc *svc = *state;
 	struct vbd_transfer_record *record = NULL;
 	struct svc_pair pair = pair_with(svc, &params);
 
@@ -152,10 +150,9 @@ static void test_explain__an_inbox_tells_when_the_peer_was_heard_last(void **sta
 	assert_true(explained.facts.incident.heard && explained.facts.incident.acked);
 }
 
-static void test_explain__facts_are_those_of_the_connection(void **state)
+SVC_TEST(test_explain__facts_are_those_of_the_connection)
 {
 	static struct vbd_facts active, passive;
-	struct svc *svc = *state;
 	struct vbd_conn_params params = svc_spec_to(NULL).params;
 	struct svc_pair pair;
 
@@ -209,9 +206,8 @@ static void test_explain__facts_are_those_of_the_connection(void **state)
 /* iWARP has neither these timers nor GIDs, and an unreliable connection resends nothing. */
 /* No message of the CM tells the peer of a limit; and a program may take more than it was offered.
  */
-static void test_explain__sides_that_differ_are_told_while_nothing_has_failed(void **state)
+SVC_TEST(test_explain__sides_that_differ_are_told_while_nothing_has_failed)
 {
-	struct svc *svc = *state;
 	struct vbd_conn_params params = vbd_conn_params_default();
 	struct svc_pair pair;
 
@@ -229,10 +225,9 @@ static void test_explain__sides_that_differ_are_told_while_nothing_has_failed(vo
 	assert_true(has(VBD_FINDING_PEER_READS_MORE));
 }
 
-static void test_explain__facts_that_a_connection_has_not_are_unknown(void **state)
+SVC_TEST(test_explain__facts_that_a_connection_has_not_are_unknown)
 {
 	static struct vbd_facts facts;
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_conn *conn = pair.active->conn;
 
@@ -257,9 +252,8 @@ static void test_explain__facts_that_a_connection_has_not_are_unknown(void **sta
 	conn->qp.info.sends_known = true;
 }
 
-static void test_explain__the_first_failure_is_the_cause_and_flushes_are_counted(void **state)
+SVC_TEST(test_explain__the_first_failure_is_the_cause_and_flushes_are_counted)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_connection *active = pair.active;
 	uint64_t flushed;
@@ -295,24 +289,23 @@ static bool seven_retries_end(struct svc *svc, uint32_t vendor_id, uint64_t *ret
 	return vbd_facts_dead_peer_detect_ms(&explained.facts, ret_ms);
 }
 
-static void test_explain__seven_retries_are_for_ever_on_soft_roce(void **state)
+SVC_TEST(test_explain__seven_retries_are_for_ever_on_soft_roce)
 {
 	uint64_t ms;
 
-	assert_false(seven_retries_end(*state, VBD_VENDOR_RXE, &ms));
+	assert_false(seven_retries_end(svc, VBD_VENDOR_RXE, &ms));
 }
 
-static void test_explain__seven_retries_are_counted_on_other_devices(void **state)
+SVC_TEST(test_explain__seven_retries_are_counted_on_other_devices)
 {
 	uint64_t ms;
 
-	assert_true(seven_retries_end(*state, 0x02c9, &ms));
+	assert_true(seven_retries_end(svc, 0x02c9, &ms));
 	assert_int_equal(ms, 537);
 }
 
-static void test_explain__a_rejection_names_its_reason(void **state)
+SVC_TEST(test_explain__a_rejection_names_its_reason)
 {
-	struct svc *svc = *state;
 	const struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection = svc_connect(svc, &spec);
 
@@ -323,9 +316,8 @@ static void test_explain__a_rejection_names_its_reason(void **state)
 	assert_false(explained.facts.timers_known);
 }
 
-static void test_explain__a_reader_does_not_learn_what_the_peer_said(void **state)
+SVC_TEST(test_explain__a_reader_does_not_learn_what_the_peer_said)
 {
-	struct svc *svc = *state;
 	const struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection = svc_connect(svc, &spec);
 	struct vbd_private_data *said = &connection->conn->peer_private_data;
@@ -347,7 +339,7 @@ static void test_explain__a_reader_does_not_learn_what_the_peer_said(void **stat
 }
 
 /* The bytes of the reject message, and those of them that are told as text. */
-static void test_explain__words_of_the_peer_are_text(void **state)
+SVC_TEST(test_explain__words_of_the_peer_are_text)
 {
 	static const struct {
 		const char *bytes;
@@ -366,7 +358,6 @@ static void test_explain__words_of_the_peer_are_text(void **state)
 			2, ""},
 		{"a\"", 2, ""},
 	};
-	struct svc *svc = *state;
 	const struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection = svc_connect(svc, &spec);
 	struct vbd_private_data *said = &connection->conn->peer_private_data;
@@ -385,9 +376,8 @@ static void test_explain__words_of_the_peer_are_text(void **state)
 	assert_string_equal(explained.facts.incident.words, "");
 }
 
-static void test_explain__a_closed_one_says_by_whom(void **state)
+SVC_TEST(test_explain__a_closed_one_says_by_whom)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	svc_close(svc, pair.active);
@@ -401,9 +391,8 @@ static void test_explain__a_closed_one_says_by_whom(void **state)
 	assert_int_equal(pair.passive->conn->qp.reason, VBD_REASON_PEER_DISCONNECT);
 }
 
-static void test_explain__a_connection_in_progress_says_what_it_waits_for(void **state)
+SVC_TEST(test_explain__a_connection_in_progress_says_what_it_waits_for)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_listener *listener;
 	struct vbd_connection_spec to;
@@ -426,9 +415,8 @@ static void test_explain__a_connection_in_progress_says_what_it_waits_for(void *
 	assert_said("needs attention");
 }
 
-static void test_explain__a_request_that_ends_with_its_listener_says_so(void **state)
+SVC_TEST(test_explain__a_request_that_ends_with_its_listener_says_so)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_connection *asked;
 	struct vbd_listener *listener;
@@ -447,9 +435,8 @@ static void test_explain__a_request_that_ends_with_its_listener_says_so(void **s
 	assert_int_equal(explained.diagnoses.count, 1);
 }
 
-static void test_explain__a_device_that_went_is_found_gone(void **state)
+SVC_TEST(test_explain__a_device_that_went_is_found_gone)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	fake_device_unplug(svc->device);
@@ -467,9 +454,8 @@ static void test_explain__a_device_that_went_is_found_gone(void **state)
 	assert_false(explained.facts.port_known);
 }
 
-static void test_explain__a_port_that_went_down_is_remembered(void **state)
+SVC_TEST(test_explain__a_port_that_went_down_is_remembered)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct svc_pair pair = svc_pair(svc, listener);
 	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
@@ -497,9 +483,8 @@ static void fail_receive(struct svc *svc, struct vbd_connection *connection)
 	SVC_UNTIL(svc, connection->object.ended && !connection->keeping);
 }
 
-static void test_explain__the_facts_of_the_first_error_are_kept(void **state)
+SVC_TEST(test_explain__the_facts_of_the_first_error_are_kept)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct vbd_pv_netroute netroute = {.netdev = "eth7", .neighbour = "failed"};
 
@@ -517,9 +502,8 @@ static void test_explain__the_facts_of_the_first_error_are_kept(void **state)
 }
 
 /* Each member that a later look can't find again is that of the first error. */
-static void test_explain__what_was_seen_at_the_first_error_stays(void **state)
+SVC_TEST(test_explain__what_was_seen_at_the_first_error_stays)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct vbd_incident *now = &explained.facts.incident;
 	struct vbd_incident *before;
@@ -577,9 +561,8 @@ static void test_explain__what_was_seen_at_the_first_error_stays(void **state)
 	assert_int_equal(now->op, VBD_OP_WRITE);
 }
 
-static void test_explain__an_end_without_a_failure_keeps_no_facts(void **state)
+SVC_TEST(test_explain__an_end_without_a_failure_keeps_no_facts)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	svc_close(svc, pair.active);
@@ -588,7 +571,7 @@ static void test_explain__an_end_without_a_failure_keeps_no_facts(void **state)
 	assert_null(pair.passive->kept);
 }
 
-static void test_explain__of_a_request_it_tells_what_is_left(void **state)
+SVC_TEST(test_explain__of_a_request_it_tells_what_is_left)
 {
 	static const struct {
 		enum vbd_op op;
@@ -605,7 +588,6 @@ static void test_explain__of_a_request_it_tells_what_is_left(void **state)
 		{VBD_OP_WRITE, 10000, 1000, 2500, 9, 7, 0, 0, 1000},
 		{VBD_OP_WRITE, 10000, 0, 2500, 0, 7, 0, 0, 10000},
 	};
-	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "", 64, VBD_ACCESS_REMOTE_WRITE);
 	const struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_conn *conn = pair.active->conn;
@@ -713,9 +695,8 @@ static uint64_t rnr_before(struct svc *svc)
 	return 0;
 }
 
-static void test_explain__a_counter_that_rose_is_evidence(void **state)
+SVC_TEST(test_explain__a_counter_that_rose_is_evidence)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
 	static struct counters counters;
@@ -736,13 +717,12 @@ static void test_explain__a_counter_that_rose_is_evidence(void **state)
 	remove_folders(&counters);
 }
 
-static void test_explain__counters_are_those_of_all_ports(void **state)
+SVC_TEST(test_explain__counters_are_those_of_all_ports)
 {
 	uint64_t sums[VBD_TRACE_COUNT];
 	struct counters counters;
 	char second[200];
 
-	(void)state;
 	fake_one_thread();
 	make_folders(&counters);
 	count(&counters, 3);
@@ -760,9 +740,8 @@ static void test_explain__counters_are_those_of_all_ports(void **state)
 }
 
 /* On Soft-iWARP the call of connect lasts until TCP has connected. */
-static void test_explain__tcp_of_soft_iwarp_has_connected_or_not(void **state)
+SVC_TEST(test_explain__tcp_of_soft_iwarp_has_connected_or_not)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_conn *conn = pair.active->conn;
 	struct vbd_device *device = conn->qp.device;
@@ -793,9 +772,8 @@ static void test_explain__tcp_of_soft_iwarp_has_connected_or_not(void **state)
 }
 
 /* The sample before a moment long ago is kept while thousands are taken. */
-static void test_explain__samples_are_the_wider_apart_the_older_they_are(void **state)
+SVC_TEST(test_explain__samples_are_the_wider_apart_the_older_they_are)
 {
-	struct svc *svc = *state;
 	struct vbd_trace_sample sample = {.device = "rxe7"};
 	const uint64_t end_ns = 4000;
 
@@ -816,9 +794,8 @@ static bool finds(const struct vbd_connection *connection, enum vbd_finding_code
 	return has(code);
 }
 
-static void test_explain__an_address_that_was_taken_away_is_found(void **state)
+SVC_TEST(test_explain__an_address_that_was_taken_away_is_found)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	svc->device->gids[0].gid.raw[15] = 99;
@@ -833,9 +810,8 @@ static void test_explain__an_address_that_was_taken_away_is_found(void **state)
 	SVC_UNTIL(svc, !finds(pair.active, VBD_FINDING_GID_GONE));
 }
 
-static void test_explain__the_way_to_the_peer_counts(void **state)
+SVC_TEST(test_explain__the_way_to_the_peer_counts)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_look look = {
 		.netroute_known = true,
@@ -868,9 +844,8 @@ static void explain_unresolved(struct svc *svc)
 	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 }
 
-static void test_explain__a_dead_port_explains_that_an_address_is_not_resolved(void **state)
+SVC_TEST(test_explain__a_dead_port_explains_that_an_address_is_not_resolved)
 {
-	struct svc *svc = *state;
 	const struct vbd_pv_netroute netroute = {
 		.netdev = "lo", .src = four("10.0.0.1"), .neighbour = "failed"};
 
@@ -885,9 +860,8 @@ static void test_explain__a_dead_port_explains_that_an_address_is_not_resolved(v
 	assert_said("port 1 of fake0 is down");
 }
 
-static void test_explain__what_is_brought_up_by_hand_is_where_its_gids_are(void **state)
+SVC_TEST(test_explain__what_is_brought_up_by_hand_is_where_its_gids_are)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_conn *conn = pair.active->conn;
 	struct sockaddr_storage local, peer;
@@ -908,9 +882,8 @@ static void test_explain__what_is_brought_up_by_hand_is_where_its_gids_are(void 
 }
 
 /* The request for it was answered long before. */
-static void test_explain__a_slow_step_by_hand_that_fails_is_in_timeline_and_event_log(void **state)
+SVC_TEST(test_explain__a_slow_step_by_hand_that_fails_is_in_timeline_and_event_log)
 {
-	struct svc *svc = *state;
 	const struct vbd_manual_spec spec = {
 		.params = svc_spec_to(NULL).params, .how = {.port_num = 1}};
 	const struct vbd_manual_remote remote = {
@@ -952,9 +925,8 @@ static struct vbd_pv_netroute netroute_from(const char *src)
 	};
 }
 
-static void test_explain__a_destination_leads_to_the_device_of_the_source(void **state)
+SVC_TEST(test_explain__a_destination_leads_to_the_device_of_the_source)
 {
-	struct svc *svc = *state;
 	const struct vbd_destination to = {.addr = four("10.0.0.9")};
 	struct vbd_pv_netroute netroute = netroute_from("10.0.0.1");
 
@@ -973,9 +945,8 @@ static void test_explain__a_destination_leads_to_the_device_of_the_source(void *
 	assert_int_equal(explained.facts.path_mtu_bytes, 256);
 }
 
-static void test_explain__a_destination_that_rdma_does_not_reach(void **state)
+SVC_TEST(test_explain__a_destination_that_rdma_does_not_reach)
 {
-	struct svc *svc = *state;
 	const struct vbd_destination to = {.addr = four("10.0.0.9")};
 	struct vbd_pv_netroute netroute = netroute_from("10.0.0.77");
 
@@ -993,9 +964,8 @@ static void test_explain__a_destination_that_rdma_does_not_reach(void **state)
 	assert_int_equal(explained.findings.count, 1);
 }
 
-static void test_explain__a_destination_is_chosen_as_a_connection_would(void **state)
+SVC_TEST(test_explain__a_destination_is_chosen_as_a_connection_would)
 {
-	struct svc *svc = *state;
 	struct vbd_destination to = {.addr = four("10.0.0.9"), .device = "fake0"};
 	struct vbd_error err = {0};
 
@@ -1040,9 +1010,8 @@ static void on_netroute(const struct vbd_look *look, void *arg)
 	answer->status = look->err.status;
 }
 
-static void test_explain__the_way_is_asked_for_on_the_pool(void **state)
+SVC_TEST(test_explain__the_way_is_asked_for_on_the_pool)
 {
-	struct svc *svc = *state;
 	const struct vbd_pv_netroute netroute = {.netdev = "eth7", .gateway = true};
 	const struct sockaddr_storage dst = four("10.0.0.9");
 	struct answer answer = {0};
@@ -1064,9 +1033,8 @@ static void test_explain__the_way_is_asked_for_on_the_pool(void **state)
 	assert_int_not_equal(answer.status, VBD_OK);
 }
 
-static void test_explain__who_asks_when_the_daemon_ends_is_answered(void **state)
+SVC_TEST(test_explain__who_asks_when_the_daemon_ends_is_answered)
 {
-	struct svc *svc = *state;
 	const struct sockaddr_storage dst = four("10.0.0.9");
 	struct answer answer = {0};
 
@@ -1075,48 +1043,4 @@ static void test_explain__who_asks_when_the_daemon_ends_is_answered(void **state
 		VBD_OK);
 	svc_stop(svc);
 	assert_int_equal(answer.calls, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, svc_setup, svc_teardown)
-		TEST(test_explain__a_connection_that_is_well),
-		TEST(test_explain__an_inbox_tells_when_the_peer_was_heard_last),
-		TEST(test_explain__facts_are_those_of_the_connection),
-		TEST(test_explain__sides_that_differ_are_told_while_nothing_has_failed),
-		TEST(test_explain__facts_that_a_connection_has_not_are_unknown),
-		TEST(test_explain__the_first_failure_is_the_cause_and_flushes_are_counted),
-		TEST(test_explain__seven_retries_are_for_ever_on_soft_roce),
-		TEST(test_explain__seven_retries_are_counted_on_other_devices),
-		TEST(test_explain__a_rejection_names_its_reason),
-		TEST(test_explain__a_reader_does_not_learn_what_the_peer_said),
-		TEST(test_explain__words_of_the_peer_are_text),
-		TEST(test_explain__a_closed_one_says_by_whom),
-		TEST(test_explain__a_connection_in_progress_says_what_it_waits_for),
-		TEST(test_explain__a_request_that_ends_with_its_listener_says_so),
-		TEST(test_explain__a_device_that_went_is_found_gone),
-		TEST(test_explain__a_port_that_went_down_is_remembered),
-		TEST(test_explain__the_facts_of_the_first_error_are_kept),
-		TEST(test_explain__what_was_seen_at_the_first_error_stays),
-		TEST(test_explain__an_end_without_a_failure_keeps_no_facts),
-		TEST(test_explain__of_a_request_it_tells_what_is_left),
-		TEST(test_explain__a_counter_that_rose_is_evidence),
-		TEST(test_explain__counters_are_those_of_all_ports),
-		TEST(test_explain__tcp_of_soft_iwarp_has_connected_or_not),
-		TEST(test_explain__samples_are_the_wider_apart_the_older_they_are),
-		TEST(test_explain__an_address_that_was_taken_away_is_found),
-		TEST(test_explain__the_way_to_the_peer_counts),
-		TEST(test_explain__a_dead_port_explains_that_an_address_is_not_resolved),
-		TEST(test_explain__what_is_brought_up_by_hand_is_where_its_gids_are),
-		TEST(test_explain__a_slow_step_by_hand_that_fails_is_in_timeline_and_event_log),
-		TEST(test_explain__a_destination_leads_to_the_device_of_the_source),
-		TEST(test_explain__a_destination_that_rdma_does_not_reach),
-		TEST(test_explain__a_destination_is_chosen_as_a_connection_would),
-		TEST(test_explain__the_way_is_asked_for_on_the_pool),
-		TEST(test_explain__who_asks_when_the_daemon_ends_is_answered),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

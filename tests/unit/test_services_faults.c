@@ -27,6 +27,8 @@ static int setup(void **state)
 	return 0;
 }
 
+#define FAULTS_TEST(name) TEST_WITH(name, struct svc *svc, setup, svc_teardown)
+
 static struct vbd_fault_spec spec_of(enum vbd_fault_effect effect)
 {
 	return (struct vbd_fault_spec){
@@ -121,11 +123,10 @@ static struct svc_pair sink_pair(struct svc *svc)
 
 /* --- what is refused ------------------------------------------------------------------------- */
 
-static void test_faults__names_are_those_of_the_contract(void **state)
+FAULTS_TEST(test_faults__names_are_those_of_the_contract)
 {
 	struct openapi_enum contract;
 
-	(void)state;
 	openapi_read_enum("FaultEffect", &contract);
 	assert_int_equal(contract.count, VBD_FAULT_EFFECT_COUNT);
 	for (unsigned int i = 0; i < VBD_FAULT_EFFECT_COUNT; i++)
@@ -137,9 +138,8 @@ static void test_faults__names_are_those_of_the_contract(void **state)
 		assert_true(openapi_enum_has(&contract, vbd_pv_call_name((enum vbd_pv_call)i)));
 }
 
-static void test_faults__none_without_the_key_in_the_configuration(void **state)
+FAULTS_TEST(test_faults__none_without_the_key_in_the_configuration)
 {
-	struct svc *svc = *state;
 	const struct vbd_fault_spec spec = spec_of(VBD_FAULT_QP_ERROR);
 
 	svc->config.fault_injection = false;
@@ -147,9 +147,8 @@ static void test_faults__none_without_the_key_in_the_configuration(void **state)
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_FAULT_CREATED), 0);
 }
 
-static void test_faults__members_without_a_meaning_are_refused(void **state)
+FAULTS_TEST(test_faults__members_without_a_meaning_are_refused)
 {
-	struct svc *svc = *state;
 	struct vbd_fault_spec spec = spec_of(VBD_FAULT_FAIL_CALL);
 
 	assert_refused(svc, &spec, VBD_E_MISSING_FIELD, "/call");
@@ -189,11 +188,10 @@ static unsigned int hits_of(struct vbd_fault_rule rule, unsigned int occasions)
 	return hits;
 }
 
-static void test_faults__a_rule_says_which_occasions_are_hit(void **state)
+FAULTS_TEST(test_faults__a_rule_says_which_occasions_are_hit)
 {
 	unsigned int drawn;
 
-	(void)state;
 	assert_int_equal(hits_of((struct vbd_fault_rule){.probability_percent = 100}, 10), 10);
 	assert_int_equal(
 		hits_of((struct vbd_fault_rule){.probability_percent = 100, .after = 4}, 10), 6);
@@ -208,9 +206,8 @@ static void test_faults__a_rule_says_which_occasions_are_hit(void **state)
 
 /* --- FAIL_CALL ------------------------------------------------------------------------------- */
 
-static void test_faults__the_nth_call_fails_and_the_next_works(void **state)
+FAULTS_TEST(test_faults__the_nth_call_fails_and_the_next_works)
 {
-	struct svc *svc = *state;
 	struct vbd_fault_spec spec = failing(VBD_PV_CALL_CREATE_QP, ENOMEM);
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	const struct vbd_connection_spec to = svc_spec_to(listener);
@@ -240,9 +237,8 @@ static void test_faults__the_nth_call_fails_and_the_next_works(void **state)
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_FAULT_DELETED), 1);
 }
 
-static void test_faults__a_post_that_fails_ends_its_connection(void **state)
+FAULTS_TEST(test_faults__a_post_that_fails_ends_its_connection)
 {
-	struct svc *svc = *state;
 	const struct vbd_fault_spec spec = failing(VBD_PV_CALL_POST_SEND, EIO);
 	struct svc_pair pair = sink_pair(svc);
 	struct vbd_fault_record *record = inject(svc, &spec);
@@ -256,9 +252,8 @@ static void test_faults__a_post_that_fails_ends_its_connection(void **state)
 
 /* --- the data path --------------------------------------------------------------------------- */
 
-static void test_faults__held_receives_make_the_peer_wait_until_it_is_over(void **state)
+FAULTS_TEST(test_faults__held_receives_make_the_peer_wait_until_it_is_over)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = sink_pair(svc);
 	struct vbd_fault_spec spec = spec_of(VBD_FAULT_HOLD_RECEIVES);
 	struct vbd_fault_record *record;
@@ -274,9 +269,8 @@ static void test_faults__held_receives_make_the_peer_wait_until_it_is_over(void 
 	assert_int_equal(transfer->transfer.state, VBD_TRANSFER_DONE);
 }
 
-static void test_faults__two_that_hold_are_both_to_be_deleted(void **state)
+FAULTS_TEST(test_faults__two_that_hold_are_both_to_be_deleted)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = sink_pair(svc);
 	const uint32_t depth = pair.passive->conn->params.qp.rq_depth;
 	struct vbd_fault_spec spec = spec_of(VBD_FAULT_HOLD_RECEIVES);
@@ -296,9 +290,8 @@ static void test_faults__two_that_hold_are_both_to_be_deleted(void **state)
 	assert_int_equal(transfer->transfer.state, VBD_TRANSFER_DONE);
 }
 
-static void test_faults__a_connection_with_held_receives_closes(void **state)
+FAULTS_TEST(test_faults__a_connection_with_held_receives_closes)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = sink_pair(svc);
 	struct vbd_fault_spec spec = spec_of(VBD_FAULT_HOLD_RECEIVES);
 	struct vbd_fault_record *record = inject(svc, &spec);
@@ -309,9 +302,8 @@ static void test_faults__a_connection_with_held_receives_closes(void **state)
 	SVC_UNTIL(svc, pair.active->object.ended);
 }
 
-static void test_faults__a_delay_ends_with_its_fault(void **state)
+FAULTS_TEST(test_faults__a_delay_ends_with_its_fault)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = sink_pair(svc);
 	struct vbd_fault_spec spec = spec_of(VBD_FAULT_DELAY_COMPLETIONS);
 	struct vbd_fault_record *record;
@@ -338,9 +330,8 @@ static void test_faults__a_delay_ends_with_its_fault(void **state)
 	assert_int_equal(vbd_counter_get(&transfer->transfer.wrs_done), 2);
 }
 
-static void test_faults__a_delayed_completion_comes(void **state)
+FAULTS_TEST(test_faults__a_delayed_completion_comes)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = sink_pair(svc);
 	struct vbd_fault_spec spec = spec_of(VBD_FAULT_DELAY_COMPLETIONS);
 	struct vbd_transfer_record *transfer;
@@ -355,9 +346,8 @@ static void test_faults__a_delayed_completion_comes(void **state)
 	assert_true(fired(record) >= 10);
 }
 
-static void test_faults__a_dropped_completion_leaves_a_transfer_to_its_deadline(void **state)
+FAULTS_TEST(test_faults__a_dropped_completion_leaves_a_transfer_to_its_deadline)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = sink_pair(svc);
 	struct vbd_fault_spec spec = spec_of(VBD_FAULT_DROP_COMPLETIONS);
 	struct vbd_transfer_record *transfer;
@@ -376,9 +366,8 @@ static void test_faults__a_dropped_completion_leaves_a_transfer_to_its_deadline(
 
 /* --- connections and listeners --------------------------------------------------------------- */
 
-static void test_faults__a_queue_pair_moved_to_err_ends_its_connection(void **state)
+FAULTS_TEST(test_faults__a_queue_pair_moved_to_err_ends_its_connection)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct svc_pair struck = svc_pair(svc, listener);
 	struct svc_pair other = svc_pair(svc, listener);
@@ -409,9 +398,8 @@ static struct vbd_fault_spec for_job(const char *job)
 	return spec;
 }
 
-static void test_faults__labels_select_connections(void **state)
+FAULTS_TEST(test_faults__labels_select_connections)
 {
-	struct svc *svc = *state;
 	struct vbd_labels *labels = vbd_labels_create(1);
 	const struct vbd_fault_spec missed = for_job("y"), met = for_job("x");
 	struct vbd_listener *listener = svc_listen(svc, NULL);
@@ -433,9 +421,8 @@ static void test_faults__labels_select_connections(void **state)
 	assert_int_equal(fired(record), 0);
 }
 
-static void test_faults__a_listener_refuses_with_the_reason(void **state)
+FAULTS_TEST(test_faults__a_listener_refuses_with_the_reason)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec how = svc_listener_spec();
 	struct vbd_fault_spec spec = spec_of(VBD_FAULT_REFUSE_ACCEPTS);
 	struct vbd_listener *named, *other;
@@ -461,9 +448,8 @@ static void test_faults__a_listener_refuses_with_the_reason(void **state)
 
 /* --- the end of a fault ---------------------------------------------------------------------- */
 
-static void test_faults__one_is_gone_after_its_time(void **state)
+FAULTS_TEST(test_faults__one_is_gone_after_its_time)
 {
-	struct svc *svc = *state;
 	struct vbd_fault_spec spec = spec_of(VBD_FAULT_REFUSE_ACCEPTS);
 
 	spec.expires_ms = 1;
@@ -473,9 +459,8 @@ static void test_faults__one_is_gone_after_its_time(void **state)
 	(void)svc_pair(svc, svc_listen(svc, NULL));
 }
 
-static void test_faults__a_daemon_that_stops_takes_its_faults_along(void **state)
+FAULTS_TEST(test_faults__a_daemon_that_stops_takes_its_faults_along)
 {
-	struct svc *svc = *state;
 	struct vbd_fault_spec spec = spec_of(VBD_FAULT_HOLD_RECEIVES);
 
 	(void)sink_pair(svc);
@@ -485,31 +470,4 @@ static void test_faults__a_daemon_that_stops_takes_its_faults_along(void **state
 	svc_stop(svc);
 	for (unsigned int i = 0; i < VBD_FAULT_EFFECT_COUNT; i++)
 		assert_false(vbd_faults_armed((enum vbd_fault_effect)i));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_faults__##name, setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(names_are_those_of_the_contract),
-		TEST(none_without_the_key_in_the_configuration),
-		TEST(members_without_a_meaning_are_refused),
-		TEST(a_rule_says_which_occasions_are_hit),
-		TEST(the_nth_call_fails_and_the_next_works),
-		TEST(a_post_that_fails_ends_its_connection),
-		TEST(held_receives_make_the_peer_wait_until_it_is_over),
-		TEST(two_that_hold_are_both_to_be_deleted),
-		TEST(a_connection_with_held_receives_closes),
-		TEST(a_delay_ends_with_its_fault),
-		TEST(a_delayed_completion_comes),
-		TEST(a_dropped_completion_leaves_a_transfer_to_its_deadline),
-		TEST(a_queue_pair_moved_to_err_ends_its_connection),
-		TEST(labels_select_connections),
-		TEST(a_listener_refuses_with_the_reason),
-		TEST(one_is_gone_after_its_time),
-		TEST(a_daemon_that_stops_takes_its_faults_along),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

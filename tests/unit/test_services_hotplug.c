@@ -111,10 +111,16 @@ static bool is_present(struct svc *svc, const char *name)
 	return device && device->state == VBD_DEVICE_PRESENT;
 }
 
-static void test_services_hotplug__a_uevent_brings_a_device(void **state)
+static int setup(void **state)
 {
-	struct svc *svc = *state;
+	memset(&kernel, 0, sizeof(kernel));
+	return svc_setup(state);
+}
 
+#define HOTPLUG_TEST(name) TEST_WITH(name, struct svc *svc, setup, svc_teardown)
+
+HOTPLUG_TEST(test_services_hotplug__a_uevent_brings_a_device)
+{
 	(void)fake_device_add("fake1");
 	svc_turn(svc);
 	assert_null(device_of(svc, "fake1"));
@@ -123,18 +129,15 @@ static void test_services_hotplug__a_uevent_brings_a_device(void **state)
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_ADDED), 2);
 }
 
-static void test_services_hotplug__lost_uevents_are_made_up_for(void **state)
+HOTPLUG_TEST(test_services_hotplug__lost_uevents_are_made_up_for)
 {
-	struct svc *svc = *state;
-
 	(void)fake_device_add("fake1");
 	uevent(NULL, NULL);
 	SVC_UNTIL(svc, is_present(svc, "fake1"));
 }
 
-static void test_services_hotplug__a_uevent_takes_its_device_and_no_other(void **state)
+HOTPLUG_TEST(test_services_hotplug__a_uevent_takes_its_device_and_no_other)
 {
-	struct svc *svc = *state;
 	const struct vbd_device *first = device_of(svc, "fake0");
 
 	(void)fake_device_add("fake1");
@@ -152,9 +155,8 @@ static void test_services_hotplug__a_uevent_takes_its_device_and_no_other(void *
 }
 
 /* libibverbs keeps the old name, also in the ids that it binds to the device. */
-static void test_services_hotplug__a_device_that_is_renamed_keeps_its_id(void **state)
+HOTPLUG_TEST(test_services_hotplug__a_device_that_is_renamed_keeps_its_id)
 {
-	struct svc *svc = *state;
 	struct fake_device *fake = fake_device_find("fake0");
 	const struct vbd_device *device = device_of(svc, "fake0");
 	struct vbd_listener_spec spec = svc_listener_spec();
@@ -207,9 +209,8 @@ static struct vbd_buffer *buffer_on(struct svc *svc, const char *device_name)
 
 /* By way of a third name, between two looks. A look that falls between two steps may find the name
  * of both. */
-static void test_services_hotplug__devices_that_exchange_names_keep_what_is_theirs(void **state)
+HOTPLUG_TEST(test_services_hotplug__devices_that_exchange_names_keep_what_is_theirs)
 {
-	struct svc *svc = *state;
 	struct fake_device *zero = fake_device_find("fake0"), *one = fake_device_add("fake1");
 	struct vbd_buffer *of_zero, *of_one;
 	unsigned int looks;
@@ -247,10 +248,8 @@ static void test_services_hotplug__devices_that_exchange_names_keep_what_is_thei
 	assert_int_equal(of_one->state, VBD_BUFFER_READY);
 }
 
-static void test_services_hotplug__a_device_whose_node_comes_late_is_opened(void **state)
+HOTPLUG_TEST(test_services_hotplug__a_device_whose_node_comes_late_is_opened)
 {
-	struct svc *svc = *state;
-
 	(void)fake_device_add("fake1");
 	fake_fail_next("ibv_open_device", ENOENT);
 	uevent("add", "uverbs1");
@@ -269,9 +268,8 @@ static struct vbd_device *record_of(struct svc *svc, const char *name)
 }
 
 /* No uevent tells of a file's mode. The reason is told once, and not at each try. */
-static void test_services_hotplug__a_device_is_tried_for_as_long_as_it_fails(void **state)
+HOTPLUG_TEST(test_services_hotplug__a_device_is_tried_for_as_long_as_it_fails)
 {
-	struct svc *svc = *state;
 	struct fake_device *fake = fake_device_add("fake1");
 	const struct vbd_device *device;
 	unsigned int tries;
@@ -302,9 +300,8 @@ static void test_services_hotplug__a_device_is_tried_for_as_long_as_it_fails(voi
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 0);
 }
 
-static void test_services_hotplug__nothing_waits_for_a_device_that_opens_slowly(void **state)
+HOTPLUG_TEST(test_services_hotplug__nothing_waits_for_a_device_that_opens_slowly)
 {
-	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {.size_bytes = 64, .device_name = "fake1"};
 	struct vbd_error err = {0};
 	struct vbd_buffer *buffer;
@@ -326,9 +323,8 @@ static void test_services_hotplug__nothing_waits_for_a_device_that_opens_slowly(
 }
 
 /* The record stays until the call is back, as that has the device; one of the same name waits. */
-static void test_services_hotplug__a_device_that_goes_while_it_is_opened(void **state)
+HOTPLUG_TEST(test_services_hotplug__a_device_that_goes_while_it_is_opened)
 {
-	struct svc *svc = *state;
 	struct fake_device *fake;
 	uint64_t id;
 
@@ -350,9 +346,8 @@ static void test_services_hotplug__a_device_that_goes_while_it_is_opened(void **
 }
 
 /* As when rdma_ucm is loaded later, of which no uevent tells. */
-static void test_services_hotplug__rdma_cm_may_come_late(void **state)
+HOTPLUG_TEST(test_services_hotplug__rdma_cm_may_come_late)
 {
-	struct svc *svc = *state;
 	char detail[200];
 
 	svc_stop(svc);
@@ -366,10 +361,8 @@ static void test_services_hotplug__rdma_cm_may_come_late(void **state)
 }
 
 /* The start waits for devices a moment, and then goes on without them. */
-static void test_services_hotplug__a_scan_that_hangs_holds_up_no_start(void **state)
+HOTPLUG_TEST(test_services_hotplug__a_scan_that_hangs_holds_up_no_start)
 {
-	struct svc *svc = *state;
-
 	svc_stop(svc);
 	fake_block("ibv_get_device_list");
 	assert_true(svc_start(svc));
@@ -379,9 +372,8 @@ static void test_services_hotplug__a_scan_that_hangs_holds_up_no_start(void **st
 	(void)svc_pair(svc, svc_listen(svc, NULL));
 }
 
-static void test_services_hotplug__a_change_of_an_interface_voids_what_is_remembered(void **state)
+HOTPLUG_TEST(test_services_hotplug__a_change_of_an_interface_voids_what_is_remembered)
 {
-	struct svc *svc = *state;
 	struct vbd_device *device = device_of(svc, "fake0");
 	static const struct vbd_device_recent nothing;
 	struct vbd_gid gid;
@@ -428,9 +420,8 @@ static unsigned int count_removed(struct svc *svc, const struct vbd_device **ret
 	return count;
 }
 
-static void test_services_hotplug__the_last_devices_that_went_are_remembered(void **state)
+HOTPLUG_TEST(test_services_hotplug__the_last_devices_that_went_are_remembered)
 {
-	struct svc *svc = *state;
 	const struct vbd_device *oldest;
 	unsigned int kept = 0;
 	char name[16];
@@ -447,45 +438,12 @@ static void test_services_hotplug__the_last_devices_that_went_are_remembered(voi
 	assert_true(is_present(svc, "fake0"));
 }
 
-static void test_services_hotplug__without_uevents_it_starts_and_finds_devices(void **state)
+HOTPLUG_TEST(test_services_hotplug__without_uevents_it_starts_and_finds_devices)
 {
-	struct svc *svc = *state;
-
 	svc_stop(svc);
 	kernel.silent = true;
 	assert_true(svc_start(svc));
 	assert_true(is_present(svc, "fake0"));
 	(void)fake_device_add("fake1");
 	SVC_UNTIL(svc, is_present(svc, "fake1"));
-}
-
-static int setup(void **state)
-{
-	memset(&kernel, 0, sizeof(kernel));
-	return svc_setup(state);
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_hotplug__##name, setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_uevent_brings_a_device),
-		TEST(lost_uevents_are_made_up_for),
-		TEST(a_uevent_takes_its_device_and_no_other),
-		TEST(a_device_that_is_renamed_keeps_its_id),
-		TEST(devices_that_exchange_names_keep_what_is_theirs),
-		TEST(a_device_whose_node_comes_late_is_opened),
-		TEST(a_device_is_tried_for_as_long_as_it_fails),
-		TEST(nothing_waits_for_a_device_that_opens_slowly),
-		TEST(a_device_that_goes_while_it_is_opened),
-		TEST(rdma_cm_may_come_late),
-		TEST(a_scan_that_hangs_holds_up_no_start),
-		TEST(a_change_of_an_interface_voids_what_is_remembered),
-		TEST(the_last_devices_that_went_are_remembered),
-		TEST(without_uevents_it_starts_and_finds_devices),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,9 +52,8 @@ static const struct vbd_object_counts *count_objects(struct svc *svc)
 	return counts;
 }
 
-static void test_services_kernel__all_that_it_holds_is_known(void **state)
+SVC_TEST(test_services_kernel__all_that_it_holds_is_known)
 {
-	struct svc *svc = *state;
 	const struct vbd_object_counts *counts = count_objects(svc);
 	struct svc_pair pair;
 
@@ -80,9 +79,8 @@ static void test_services_kernel__all_that_it_holds_is_known(void **state)
 }
 
 /* Soft-RoCE binds to the beginning of an MR only, so this window has an MR of its own. */
-static void test_services_kernel__a_window_with_its_own_mr_is_known(void **state)
+SVC_TEST(test_services_kernel__a_window_with_its_own_mr_is_known)
 {
-	struct svc *svc = *state;
 	struct vbd_window_spec spec = {
 		.range = {.type = 1,
 			.offset = 4096,
@@ -102,10 +100,8 @@ static void test_services_kernel__a_window_with_its_own_mr_is_known(void **state
 	assert_int_equal(count_objects(svc)->leaked, 0);
 }
 
-static void test_services_kernel__what_nobody_knows_of_is_leaked(void **state)
+SVC_TEST(test_services_kernel__what_nobody_knows_of_is_leaked)
 {
-	struct svc *svc = *state;
-
 	fake_leak_mrs(3);
 	assert_int_equal(count_objects(svc)->leaked, 3);
 	assert_int_equal(fake_count("rdma netlink"), 2);
@@ -114,9 +110,8 @@ static void test_services_kernel__what_nobody_knows_of_is_leaked(void **state)
 }
 
 /* A planted leak: the buffer's record ends without its MR. */
-static void test_services_kernel__what_its_owner_left_behind_is_leaked(void **state)
+SVC_TEST(test_services_kernel__what_its_owner_left_behind_is_leaked)
 {
-	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "", 8192, 0);
 	struct ibv_mr *mr = buffer->mem.mr;
 
@@ -135,9 +130,8 @@ static void test_services_kernel__what_its_owner_left_behind_is_leaked(void **st
 
 /* Planted leaks: each owner has made an object that it never destroys. The fixture finds that
  * nothing is in an account any more. */
-static void test_services_kernel__an_account_ends_with_its_owner(void **state)
+SVC_TEST(test_services_kernel__an_account_ends_with_its_owner)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct svc_pair pair = svc_pair(svc, listener);
 	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
@@ -174,19 +168,16 @@ static void test_services_kernel__an_account_ends_with_its_owner(void **state)
 	assert_int_equal(count_objects(svc)->held[VBD_PV_CONTEXT], 1);
 }
 
-static void test_services_kernel__one_that_does_not_tell_is_no_leak(void **state)
+SVC_TEST(test_services_kernel__one_that_does_not_tell_is_no_leak)
 {
-	struct svc *svc = *state;
-
 	fake_leak_mrs(3);
 	fake_fail_next("rdma netlink", EPROTONOSUPPORT);
 	assert_false(count_objects(svc)->known);
 	assert_int_equal(vbd_kernel_object_counts(svc->daemon)->leaked, 0);
 }
 
-static void test_services_kernel__who_asks_meanwhile_joins_the_look(void **state)
+SVC_TEST(test_services_kernel__who_asks_meanwhile_joins_the_look)
 {
-	struct svc *svc = *state;
 	uint64_t first = vbd_kernel_snapshot_begin(svc->daemon, true);
 
 	assert_int_equal(vbd_kernel_snapshot_begin(svc->daemon, true), first);
@@ -199,9 +190,8 @@ static void test_services_kernel__who_asks_meanwhile_joins_the_look(void **state
 
 /* The rest after a count that nobody asked for would make the next answer older than its request.
  */
-static void test_services_kernel__counters_alone_count_no_objects(void **state)
+SVC_TEST(test_services_kernel__counters_alone_count_no_objects)
 {
-	struct svc *svc = *state;
 	uint64_t counters = vbd_kernel_snapshot_begin(svc->daemon, false);
 
 	SVC_UNTIL(svc, vbd_kernel_snapshots_taken(svc->daemon) >= counters);
@@ -214,9 +204,8 @@ static void test_services_kernel__counters_alone_count_no_objects(void **state)
 }
 
 /* A count takes longer the more objects there are, and requests come as often as they like. */
-static void test_services_kernel__a_slow_count_is_rare_and_not_waited_for(void **state)
+SVC_TEST(test_services_kernel__a_slow_count_is_rare_and_not_waited_for)
 {
-	struct svc *svc = *state;
 	const struct vbd_object_counts *counts = vbd_kernel_object_counts(svc->daemon);
 	uint64_t number = vbd_kernel_snapshot_begin(svc->daemon, true), counted_ns;
 
@@ -244,18 +233,15 @@ static void test_services_kernel__a_slow_count_is_rare_and_not_waited_for(void *
 	SVC_UNTIL(svc, counts->counted_ns != counted_ns);
 }
 
-static void test_services_kernel__a_daemon_may_end_in_the_middle_of_a_look(void **state)
+SVC_TEST(test_services_kernel__a_daemon_may_end_in_the_middle_of_a_look)
 {
-	struct svc *svc = *state;
-
 	(void)vbd_kernel_snapshot_begin(svc->daemon, true);
 	svc_restart(svc);
 	assert_int_equal(count_objects(svc)->leaked, 0);
 }
 
-static void test_services_kernel__phases_and_ends_are_counted(void **state)
+SVC_TEST(test_services_kernel__phases_and_ends_are_counted)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct vbd_daemon *daemon = svc->daemon;
 
@@ -273,9 +259,8 @@ static void test_services_kernel__phases_and_ends_are_counted(void **state)
 	assert_int_equal(daemon->connections_ended[VBD_REASON_PEER_DISCONNECT], 1);
 }
 
-static void test_services_kernel__a_failed_connection_has_no_phase(void **state)
+SVC_TEST(test_services_kernel__a_failed_connection_has_no_phase)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection = svc_connect(svc, &spec);
 	const struct vbd_daemon *daemon = svc->daemon;
@@ -315,9 +300,8 @@ static void on_cm_messages(const struct vbd_stat *stat, void *arg)
 		*messages += stat->value;
 }
 
-static void test_services_kernel__a_snapshot_has_each_set_of_counters(void **state)
+SVC_TEST(test_services_kernel__a_snapshot_has_each_set_of_counters)
 {
-	struct svc *svc = *state;
 	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
 	const struct vbd_kernel_view *view = vbd_kernel_view(svc->daemon);
 	uint64_t messages = 0;
@@ -343,38 +327,12 @@ static void test_services_kernel__a_snapshot_has_each_set_of_counters(void **sta
 	}
 }
 
-static void test_services_kernel__the_loop_counts_its_turns(void **state)
+SVC_TEST(test_services_kernel__the_loop_counts_its_turns)
 {
-	struct svc *svc = *state;
 	const struct vbd_histogram *lag = vbd_loop_lag(svc->daemon->loop);
 	uint64_t before = vbd_counter_get(&lag->count);
 
 	(void)take_snapshot(svc);
 	svc_turn(svc);
 	assert_true(vbd_counter_get(&lag->count) > before);
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_kernel__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(all_that_it_holds_is_known),
-		TEST(a_window_with_its_own_mr_is_known),
-		TEST(what_nobody_knows_of_is_leaked),
-		TEST(what_its_owner_left_behind_is_leaked),
-		TEST(an_account_ends_with_its_owner),
-		TEST(one_that_does_not_tell_is_no_leak),
-		TEST(who_asks_meanwhile_joins_the_look),
-		TEST(counters_alone_count_no_objects),
-		TEST(a_slow_count_is_rare_and_not_waited_for),
-		TEST(a_daemon_may_end_in_the_middle_of_a_look),
-		TEST(phases_and_ends_are_counted),
-		TEST(a_failed_connection_has_no_phase),
-		TEST(a_snapshot_has_each_set_of_counters),
-		TEST(the_loop_counts_its_turns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

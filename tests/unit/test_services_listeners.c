@@ -31,11 +31,10 @@ static struct vbd_connection *request(struct svc *svc, struct vbd_listener *list
 	return svc_newest_of(svc, listener);
 }
 
-static void test_services_listeners__names_are_those_of_the_contract(void **state)
+TEST(test_services_listeners__names_are_those_of_the_contract)
 {
 	struct openapi_enum contract;
 
-	(void)state;
 	openapi_read_property_enum("ListenerCreate", "accept", &contract);
 	assert_int_equal(contract.count, VBD_ACCEPT_COUNT);
 	for (unsigned int i = 0; i < VBD_ACCEPT_COUNT; i++)
@@ -47,9 +46,8 @@ static void test_services_listeners__names_are_those_of_the_contract(void **stat
 			&contract, vbd_listener_state_name((enum vbd_listener_state)i)));
 }
 
-static void test_services_listeners__a_port_is_picked_and_shown(void **state)
+SVC_TEST(test_services_listeners__a_port_is_picked_and_shown)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_listener *listener;
 
@@ -63,9 +61,8 @@ static void test_services_listeners__a_port_is_picked_and_shown(void **state)
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_CREATED), 1);
 }
 
-static void test_services_listeners__what_can_not_listen_leaves_nothing(void **state)
+SVC_TEST(test_services_listeners__what_can_not_listen_leaves_nothing)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct vbd_listener *other = NULL;
@@ -94,9 +91,8 @@ static void test_services_listeners__what_can_not_listen_leaves_nothing(void **s
 	SVC_UNTIL(svc, fake_live().ids == 1 + svc->daemon->fabric->report_port_count);
 }
 
-static void test_services_listeners__they_are_limited_and_named_once(void **state)
+SVC_TEST(test_services_listeners__they_are_limited_and_named_once)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_listener *listener = NULL;
 	struct vbd_error err = {0};
@@ -120,9 +116,8 @@ static void test_services_listeners__they_are_limited_and_named_once(void **stat
 
 /* Policies. */
 
-static void test_services_listeners__reject_makes_no_connection(void **state)
+SVC_TEST(test_services_listeners__reject_makes_no_connection)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_REJECT);
 	const struct vbd_connection_spec spec = svc_spec_to(listener);
 	struct vbd_connection *connection = svc_connect(svc, &spec);
@@ -135,10 +130,9 @@ static void test_services_listeners__reject_makes_no_connection(void **state)
 	assert_null(svc_newest_of(svc, listener));
 }
 
-static void test_services_listeners__manual_waits_for_a_decision(void **state)
+SVC_TEST(test_services_listeners__manual_waits_for_a_decision)
 {
 	const struct vbd_connection_accept how = {.name = "guest", .service = VBD_SERVICE_ECHO};
-	struct svc *svc = *state;
 	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_MANUAL);
 	struct vbd_connection *one = request(svc, listener);
 	struct vbd_connection *two = request(svc, listener);
@@ -165,11 +159,10 @@ static void test_services_listeners__manual_waits_for_a_decision(void **state)
 }
 
 /* By structure, not by time: the registrations stand still, and everything else goes on. */
-static void test_services_listeners__accepting_registers_nothing_on_the_control_thread(void **state)
+SVC_TEST(test_services_listeners__accepting_registers_nothing_on_the_control_thread)
 {
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_connection *accepted[64];
-	struct svc *svc = *state;
 	struct vbd_listener *listener;
 
 	spec.accept = VBD_ACCEPT_AUTO;
@@ -191,12 +184,11 @@ static void test_services_listeners__accepting_registers_nothing_on_the_control_
 	assert_int_equal(fake_live().mrs, VBD_ARRAY_LEN(accepted));
 }
 
-static void test_services_listeners__an_answer_has_private_data_of_its_own(void **state)
+SVC_TEST(test_services_listeners__an_answer_has_private_data_of_its_own)
 {
 	struct vbd_connection_accept how = {.service = -1, .private_data_seen = true};
 	struct vbd_private_data why = {.length_bytes = 149};
 	struct vbd_listener_spec spec = svc_listener_spec();
-	struct svc *svc = *state;
 	struct vbd_connection *one, *two;
 	struct vbd_listener *listener;
 	struct vbd_error err = {0};
@@ -227,9 +219,8 @@ static void test_services_listeners__an_answer_has_private_data_of_its_own(void 
 	assert_int_equal(fake_id_asked(two->conn->cm_id).private_data[0], 'l');
 }
 
-static void test_services_listeners__criteria_that_can_not_be_met_are_refused(void **state)
+SVC_TEST(test_services_listeners__criteria_that_can_not_be_met_are_refused)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = NULL;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_error err = {0};
@@ -250,13 +241,12 @@ static void test_services_listeners__criteria_that_can_not_be_met_are_refused(vo
 	assert_int_equal(fake_count("rdma_create_id"), svc->daemon->fabric->report_port_count);
 }
 
-static void test_services_listeners__an_accept_that_fails_waits_no_more(void **state)
+SVC_TEST(test_services_listeners__an_accept_that_fails_waits_no_more)
 {
 	static const char *const calls[] = {
 		"rdma_set_option", "ibv_reg_mr", "ibv_create_qp", "ibv_modify_qp", "rdma_accept"};
 	const struct vbd_connection_accept how = {.service = -1};
 	struct vbd_listener_spec spec = svc_listener_spec();
-	struct svc *svc = *state;
 	struct vbd_listener *listener;
 
 	/* Receives of this size have a slab of their own, so each accept registers memory. */
@@ -278,9 +268,8 @@ static void test_services_listeners__an_accept_that_fails_waits_no_more(void **s
 	}
 }
 
-static void test_services_listeners__an_undecided_request_is_rejected_in_time(void **state)
+SVC_TEST(test_services_listeners__an_undecided_request_is_rejected_in_time)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_MANUAL);
 	struct vbd_listener_rules rules;
 	struct vbd_connection *connection;
@@ -296,9 +285,8 @@ static void test_services_listeners__an_undecided_request_is_rejected_in_time(vo
 	assert_int_equal(fake_count("rdma_reject"), 1);
 }
 
-static void test_services_listeners__a_new_policy_is_for_later_requests(void **state)
+SVC_TEST(test_services_listeners__a_new_policy_is_for_later_requests)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_MANUAL);
 	struct vbd_connection *waits = request(svc, listener);
 	struct vbd_listener_rules rules = vbd_listener_rules(listener);
@@ -342,9 +330,8 @@ static void assert_refused(struct svc *svc, const struct vbd_listener *listener,
 	assert_memory_equal(said->bytes, reason, strlen(reason));
 }
 
-static void test_services_listeners__connections_beyond_a_limit_are_rejected(void **state)
+SVC_TEST(test_services_listeners__connections_beyond_a_limit_are_rejected)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener =
 		listen_behind(svc, &(const struct vbd_gate_rules){.max_connections = 2});
 	struct vbd_connection *first = knock(svc, listener);
@@ -367,9 +354,8 @@ static void test_services_listeners__connections_beyond_a_limit_are_rejected(voi
 	vbd_listener_delete(listener);
 }
 
-static void test_services_listeners__requests_that_wait_count_as_connections(void **state)
+SVC_TEST(test_services_listeners__requests_that_wait_count_as_connections)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_listener *listener;
 	struct vbd_connection *waits;
@@ -383,9 +369,8 @@ static void test_services_listeners__requests_that_wait_count_as_connections(voi
 	assert_int_equal(listener->gate.connections, 0);
 }
 
-static void test_services_listeners__strangers_are_rejected(void **state)
+SVC_TEST(test_services_listeners__strangers_are_rejected)
 {
-	struct svc *svc = *state;
 	struct vbd_gate_rules gate = {.allow_count = 1};
 	struct vbd_listener_rules rules;
 	struct vbd_listener *listener;
@@ -408,10 +393,8 @@ static struct vbd_connection *knock_with_mtu(
 }
 
 /* The kernel's CM takes it, writes pass, and the first large read gets no answer. */
-static void test_services_listeners__a_larger_path_mtu_than_the_port_carries_is_refused(
-	void **state)
+SVC_TEST(test_services_listeners__a_larger_path_mtu_than_the_port_carries_is_refused)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	const struct vbd_connection *connection = knock_with_mtu(svc, listener, IBV_MTU_4096);
 	const struct vbd_error *error = &connection->conn->qp.first_error.error;
@@ -423,9 +406,8 @@ static void test_services_listeners__a_larger_path_mtu_than_the_port_carries_is_
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_SECURITY_CONNECT_REFUSED), 1);
 }
 
-static void test_services_listeners__a_path_mtu_that_fits_is_taken(void **state)
+SVC_TEST(test_services_listeners__a_path_mtu_that_fits_is_taken)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 
 	assert_int_equal(knock_with_mtu(svc, svc_listen(svc, NULL), IBV_MTU_512)->conn->state,
@@ -436,10 +418,9 @@ static void test_services_listeners__a_path_mtu_that_fits_is_taken(void **state)
 		VBD_CONN_ESTABLISHED);
 }
 
-static void test_services_listeners__some_connections_are_kept_for_our_own(void **state)
+SVC_TEST(test_services_listeners__some_connections_are_kept_for_our_own)
 {
 	const struct vbd_connection_spec nowhere = svc_spec_to(NULL);
-	struct svc *svc = *state;
 	struct vbd_listener *listener;
 
 	svc->config.limits.connections = 6;
@@ -461,9 +442,8 @@ static void test_services_listeners__some_connections_are_kept_for_our_own(void 
 	assert_int_equal(svc->daemon->connections_accepted, 0);
 }
 
-static void test_services_listeners__a_flood_of_refusals_is_summed_up(void **state)
+SVC_TEST(test_services_listeners__a_flood_of_refusals_is_summed_up)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener =
 		listen_behind(svc, &(const struct vbd_gate_rules){.connects_per_s = 1});
 
@@ -480,10 +460,9 @@ static void test_services_listeners__a_flood_of_refusals_is_summed_up(void **sta
 
 /* Deleting. */
 
-static void test_services_listeners__a_deleted_one_rejects_what_waits(void **state)
+SVC_TEST(test_services_listeners__a_deleted_one_rejects_what_waits)
 {
 	const struct vbd_connection_accept how = {.service = -1};
-	struct svc *svc = *state;
 	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_MANUAL);
 	struct vbd_connection *goes_on = request(svc, listener);
 	struct vbd_connection *waits;
@@ -503,9 +482,8 @@ static void test_services_listeners__a_deleted_one_rejects_what_waits(void **sta
 
 /* Devices. */
 
-static void test_services_listeners__one_is_lost_and_found_with_its_device(void **state)
+SVC_TEST(test_services_listeners__one_is_lost_and_found_with_its_device)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	const struct sockaddr_in addr = svc->device->addr;
 	struct vbd_listener *bound, *any, *named;
@@ -554,9 +532,8 @@ static void test_services_listeners__one_is_lost_and_found_with_its_device(void 
 	assert_int_equal(pair.passive->listener_id, bound->object.id);
 }
 
-static void test_services_listeners__the_cm_alone_may_say_that_the_device_goes(void **state)
+SVC_TEST(test_services_listeners__the_cm_alone_may_say_that_the_device_goes)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_listener *bound;
 
@@ -571,9 +548,8 @@ static void test_services_listeners__the_cm_alone_may_say_that_the_device_goes(v
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 1);
 }
 
-static void test_services_listeners__one_is_found_when_the_cm_knows_the_device_late(void **state)
+SVC_TEST(test_services_listeners__one_is_found_when_the_cm_knows_the_device_late)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	const struct sockaddr_in addr = svc->device->addr;
 	struct vbd_listener *bound;
@@ -596,9 +572,8 @@ static void test_services_listeners__one_is_found_when_the_cm_knows_the_device_l
 }
 
 /* No event tells of an address that moves to another device. */
-static void test_services_listeners__a_lost_one_tries_again_by_itself(void **state)
+SVC_TEST(test_services_listeners__a_lost_one_tries_again_by_itself)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	const struct sockaddr_in addr = svc->device->addr;
 	struct fake_device *other = fake_device_add("fake1");
@@ -625,9 +600,8 @@ static void test_services_listeners__a_lost_one_tries_again_by_itself(void **sta
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_RESTORED), 1);
 }
 
-static void test_services_listeners__a_lost_one_can_be_deleted(void **state)
+SVC_TEST(test_services_listeners__a_lost_one_can_be_deleted)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_listener *bound;
 
@@ -641,40 +615,4 @@ static void test_services_listeners__a_lost_one_can_be_deleted(void **state)
 	vbd_listener_delete(bound);
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->listeners), 0);
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_listeners__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_services_listeners__names_are_those_of_the_contract),
-		TEST(a_port_is_picked_and_shown),
-		TEST(what_can_not_listen_leaves_nothing),
-		TEST(they_are_limited_and_named_once),
-		TEST(reject_makes_no_connection),
-		TEST(manual_waits_for_a_decision),
-		TEST(accepting_registers_nothing_on_the_control_thread),
-		TEST(an_answer_has_private_data_of_its_own),
-		TEST(criteria_that_can_not_be_met_are_refused),
-		TEST(an_accept_that_fails_waits_no_more),
-		TEST(an_undecided_request_is_rejected_in_time),
-		TEST(a_new_policy_is_for_later_requests),
-		TEST(connections_beyond_a_limit_are_rejected),
-		TEST(requests_that_wait_count_as_connections),
-		TEST(strangers_are_rejected),
-		TEST(a_larger_path_mtu_than_the_port_carries_is_refused),
-		TEST(a_path_mtu_that_fits_is_taken),
-		TEST(some_connections_are_kept_for_our_own),
-		TEST(a_flood_of_refusals_is_summed_up),
-		TEST(a_deleted_one_rejects_what_waits),
-		TEST(one_is_lost_and_found_with_its_device),
-		TEST(the_cm_alone_may_say_that_the_device_goes),
-		TEST(one_is_found_when_the_cm_knows_the_device_late),
-		TEST(a_lost_one_tries_again_by_itself),
-		TEST(a_lost_one_can_be_deleted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,6 +81,8 @@ static int setup(void **state)
 	return svc_setup(state);
 }
 
+#define NAMES_TEST(name) TEST_WITH(name, struct svc *svc, setup, svc_teardown)
+
 static struct vbd_connection_spec spec_to(const struct vbd_listener *listener)
 {
 	struct vbd_connection_spec spec = svc_spec_to(listener);
@@ -96,7 +98,7 @@ static const char *peer_of(const struct vbd_connection *connection)
 	return vbd_addr_format(&connection->conn->peer, text);
 }
 
-static void test_services_names__what_is_no_peer_is_left_out_of_an_answer(void **state)
+NAMES_TEST(test_services_names__what_is_no_peer_is_left_out_of_an_answer)
 {
 	static const char *const texts[] = {"0.0.0.0", "::", "224.0.0.1", "ff02::1",
 		"255.255.255.255", "::ffff:10.0.0.1", "10.0.0.1", "fd00::1", "fd00::1", "10.0.0.2",
@@ -107,7 +109,6 @@ static void test_services_names__what_is_no_peer_is_left_out_of_an_answer(void *
 	struct vbd_addrs addrs;
 	int errnum;
 
-	(void)state;
 	resolver.texts = texts;
 	assert_int_equal(vbd_addr_look_up("host.example", 9, AF_UNSPEC, &addrs, &errnum), 0);
 	assert_int_equal(addrs.count, VBD_ARRAY_LEN(wanted));
@@ -124,7 +125,7 @@ static void test_services_names__what_is_no_peer_is_left_out_of_an_answer(void *
 		vbd_addr_look_up("host.example", 9, AF_UNSPEC, &addrs, &errnum), EAI_NODATA);
 }
 
-static void test_services_names__more_addresses_than_there_is_room_for_are_left_out(void **state)
+NAMES_TEST(test_services_names__more_addresses_than_there_is_room_for_are_left_out)
 {
 	static const char *const texts[] = {"10.1.0.1", "10.1.0.2", "10.1.0.3", "10.1.0.4",
 		"10.1.0.5", "10.1.0.6", "10.1.0.7", "10.1.0.8", "10.1.0.9", "10.1.0.10",
@@ -133,16 +134,14 @@ static void test_services_names__more_addresses_than_there_is_room_for_are_left_
 	struct vbd_addrs addrs;
 	int errnum;
 
-	(void)state;
 	resolver.texts = texts;
 	assert_int_equal(vbd_addr_look_up("host.example", 9, AF_UNSPEC, &addrs, &errnum), 0);
 	assert_int_equal(addrs.count, VBD_ADDRS_MAX);
 }
 
-static void test_services_names__the_next_address_is_tried(void **state)
+NAMES_TEST(test_services_names__the_next_address_is_tried)
 {
 	static const char *const texts[] = {"127.0.0.1", "10.9.9.9", "::ffff:10.0.0.1", NULL};
-	struct svc *svc = *state;
 	const struct vbd_connection_spec spec = spec_to(svc_listen(svc, NULL));
 	struct vbd_connection *connection;
 
@@ -159,10 +158,9 @@ static void test_services_names__the_next_address_is_tried(void **state)
 	svc_close(svc, connection);
 }
 
-static void test_services_names__a_source_restricts_the_addresses_to_its_family(void **state)
+NAMES_TEST(test_services_names__a_source_restricts_the_addresses_to_its_family)
 {
 	static const char *const texts[] = {"10.0.0.1", NULL};
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = spec_to(svc_listen(svc, NULL));
 	struct vbd_connection *connection;
 
@@ -174,10 +172,9 @@ static void test_services_names__a_source_restricts_the_addresses_to_its_family(
 	svc_close(svc, connection);
 }
 
-static void test_services_names__a_resolver_that_is_away_is_asked_again(void **state)
+NAMES_TEST(test_services_names__a_resolver_that_is_away_is_asked_again)
 {
 	static const char *const texts[] = {"10.0.0.1", NULL};
-	struct svc *svc = *state;
 	const struct vbd_connection_spec spec = spec_to(svc_listen(svc, NULL));
 	struct vbd_connection *connection;
 
@@ -190,9 +187,8 @@ static void test_services_names__a_resolver_that_is_away_is_asked_again(void **s
 	svc_close(svc, connection);
 }
 
-static void test_services_names__a_close_ends_a_second_look_up(void **state)
+NAMES_TEST(test_services_names__a_close_ends_a_second_look_up)
 {
-	struct svc *svc = *state;
 	const struct vbd_connection_spec spec = spec_to(NULL);
 	struct vbd_connection *connection;
 
@@ -205,7 +201,7 @@ static void test_services_names__a_close_ends_a_second_look_up(void **state)
 	assert_int_equal(connection->conn->state, VBD_CONN_CLOSED);
 }
 
-static void test_services_names__a_peer_of_datagrams_is_asked_at_each_address(void **state)
+NAMES_TEST(test_services_names__a_peer_of_datagrams_is_asked_at_each_address)
 {
 	static const char *const texts[] = {"10.9.9.9", "10.0.0.1", NULL};
 	struct vbd_endpoint_spec at = {
@@ -214,7 +210,6 @@ static void test_services_names__a_peer_of_datagrams_is_asked_at_each_address(vo
 	struct vbd_peer_record *peer;
 	struct vbd_peer_spec spec = {
 		.dst_addr = "host.example", .dst_port = 7174, .timeout_ms = 60000, .gid_index = -1};
-	struct svc *svc = *state;
 
 	at.params.qp.rq_depth = 4;
 	assert_int_equal(vbd_endpoint_create(svc->daemon, &at, &endpoint, &svc->err), VBD_OK);
@@ -232,21 +227,4 @@ static void test_services_names__a_peer_of_datagrams_is_asked_at_each_address(vo
 	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
 	assert_int_equal(peer->peer.error.status, VBD_E_REJECTED);
 	assert_memory_equal(peer->peer.error.text, "10.0.0.1: nobody listens", 24);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_services_names__##name, setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_is_no_peer_is_left_out_of_an_answer),
-		TEST(more_addresses_than_there_is_room_for_are_left_out),
-		TEST(the_next_address_is_tried),
-		TEST(a_source_restricts_the_addresses_to_its_family),
-		TEST(a_resolver_that_is_away_is_asked_again),
-		TEST(a_close_ends_a_second_look_up),
-		TEST(a_peer_of_datagrams_is_asked_at_each_address),
-	};
-
-	return cmocka_run_group_tests_name("services: names", tests, NULL, NULL);
 }

@@ -89,10 +89,9 @@ static bool on_tick(struct svc *svc)
 	return true;
 }
 
-static void test_services_probes__our_rping_answers_our_client(void **state)
+SVC_TEST(test_services_probes__our_rping_answers_our_client)
 {
 	static const uint32_t sizes[] = {2, 64, 4096, 65535};
-	struct svc *svc = *state;
 	struct svc_pair pair = pair_to(svc, VBD_SERVICE_RPING);
 	struct vbd_probe_spec spec = spec_of(pair.active);
 
@@ -116,9 +115,8 @@ static void test_services_probes__our_rping_answers_our_client(void **state)
 	assert_null(vbd_object_find(svc->daemon->probes, "5", &svc->err));
 }
 
-static void test_services_probes__what_can_not_work_is_refused(void **state)
+SVC_TEST(test_services_probes__what_can_not_work_is_refused)
 {
-	struct svc *svc = *state;
 	struct svc_pair other = svc_pair(svc, svc_listen(svc, NULL));
 	struct svc_pair pair = pair_to(svc, VBD_SERVICE_INBOX);
 	struct vbd_probe_spec spec = spec_of(other.active);
@@ -143,9 +141,8 @@ static void second_is_refused(
 	assert_non_null(strstr(err.text, says));
 }
 
-static void test_services_probes__a_probe_of_another_caller_is_not_named(void **state)
+SVC_TEST(test_services_probes__a_probe_of_another_caller_is_not_named)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = pair_to(svc, VBD_SERVICE_INBOX);
 	const struct vbd_probe_spec spec = spec_of(pair.active);
 	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
@@ -163,9 +160,8 @@ static void test_services_probes__a_probe_of_another_caller_is_not_named(void **
 }
 
 /* An inbox stores the first message and never answers. */
-static void test_services_probes__a_peer_that_does_not_answer_costs_the_connection(void **state)
+SVC_TEST(test_services_probes__a_peer_that_does_not_answer_costs_the_connection)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = pair_to(svc, VBD_SERVICE_INBOX);
 	struct vbd_probe_spec spec = spec_of(pair.active);
 	struct vbd_probe_record *record;
@@ -186,9 +182,8 @@ static void test_services_probes__a_peer_that_does_not_answer_costs_the_connecti
 	assert_int_equal(svc->daemon->probes_failed, 1);
 }
 
-static void test_services_probes__a_cancel_that_is_not_heard_closes(void **state)
+SVC_TEST(test_services_probes__a_cancel_that_is_not_heard_closes)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = pair_to(svc, VBD_SERVICE_INBOX);
 	struct vbd_probe_spec spec = spec_of(pair.active);
 	struct vbd_probe_record *record = begin(svc, &spec);
@@ -208,9 +203,8 @@ static void test_services_probes__a_cancel_that_is_not_heard_closes(void **state
 	assert_int_equal(vbd_registry_count(svc->daemon->probes), 0);
 }
 
-static void test_services_probes__the_end_of_the_connection_is_told(void **state)
+SVC_TEST(test_services_probes__the_end_of_the_connection_is_told)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = pair_to(svc, VBD_SERVICE_INBOX);
 	struct vbd_probe_spec spec = spec_of(pair.active);
 	struct vbd_probe_record *record = begin(svc, &spec);
@@ -222,9 +216,8 @@ static void test_services_probes__the_end_of_the_connection_is_told(void **state
 	assert_int_equal(problem.status, VBD_E_LOCAL_CLOSE);
 }
 
-static void test_services_probes__the_daemon_stops_with_one_under_way(void **state)
+SVC_TEST(test_services_probes__the_daemon_stops_with_one_under_way)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = pair_to(svc, VBD_SERVICE_INBOX);
 	struct vbd_probe_spec spec = spec_of(pair.active);
 
@@ -232,9 +225,8 @@ static void test_services_probes__the_daemon_stops_with_one_under_way(void **sta
 	svc_stop(svc);
 }
 
-static void test_services_probes__the_newest_records_are_kept(void **state)
+SVC_TEST(test_services_probes__the_newest_records_are_kept)
 {
-	struct svc *svc = *state;
 	struct vbd_probe_spec spec;
 	struct svc_pair pair;
 
@@ -250,9 +242,8 @@ static void test_services_probes__the_newest_records_are_kept(void **state)
 	assert_int_equal(vbd_registry_first(svc->daemon->probes)->id, 4);
 }
 
-static void test_services_probes__without_memory_nothing_is_left(void **state)
+SVC_TEST(test_services_probes__without_memory_nothing_is_left)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = pair_to(svc, VBD_SERVICE_RPING);
 	struct vbd_probe_spec spec = spec_of(pair.active);
 	unsigned int nth = 0;
@@ -276,9 +267,8 @@ static void test_services_probes__without_memory_nothing_is_left(void **state)
 	} while (failed);
 }
 
-static void test_services_probes__one_without_a_count_goes_on_until_it_is_deleted(void **state)
+SVC_TEST(test_services_probes__one_without_a_count_goes_on_until_it_is_deleted)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_probe_spec spec = endless(pair.active);
 	struct vbd_probe_record *record;
@@ -302,9 +292,8 @@ static void test_services_probes__one_without_a_count_goes_on_until_it_is_delete
 	assert_null(vbd_probe_of(pair.active));
 }
 
-static void test_services_probes__a_clean_end_of_the_connection_is_one_of_the_probe(void **state)
+SVC_TEST(test_services_probes__a_clean_end_of_the_connection_is_one_of_the_probe)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_probe_spec spec = endless(pair.active);
 	struct vbd_probe_record *record = begin(svc, &spec);
@@ -324,9 +313,8 @@ static void test_services_probes__a_clean_end_of_the_connection_is_one_of_the_pr
 	assert_int_equal(record->error.status, VBD_E_TIMED_OUT);
 }
 
-static void test_services_probes__so_many_acks_can_be_cancelled_and_reach_a_deadline(void **state)
+SVC_TEST(test_services_probes__so_many_acks_can_be_cancelled_and_reach_a_deadline)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_probe_spec spec = endless(pair.active);
 	struct vbd_probe_record *record;
@@ -353,9 +341,8 @@ static void test_services_probes__so_many_acks_can_be_cancelled_and_reach_a_dead
 	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_services_probes__the_daemon_sums_counters_by_kind(void **state)
+SVC_TEST(test_services_probes__the_daemon_sums_counters_by_kind)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct svc_pair other = pair_to(svc, VBD_SERVICE_RPING);
 	struct vbd_probe_counters totals;
@@ -393,9 +380,8 @@ static struct vbd_connection *sink_to_echo(struct svc *svc)
 	return connection;
 }
 
-static void test_services_probes__the_echo_service_sends_pings_back(void **state)
+SVC_TEST(test_services_probes__the_echo_service_sends_pings_back)
 {
-	struct svc *svc = *state;
 	struct vbd_probe_spec spec = endless(sink_to_echo(svc));
 	struct vbd_probe_record *record;
 
@@ -419,9 +405,8 @@ static void test_services_probes__the_echo_service_sends_pings_back(void **state
 	assert_refused(svc, &spec, VBD_E_BAD_VALUE);
 }
 
-static void test_services_probes__an_echo_must_fit_a_receive(void **state)
+SVC_TEST(test_services_probes__an_echo_must_fit_a_receive)
 {
-	struct svc *svc = *state;
 	struct vbd_connection *connection = sink_to_echo(svc);
 	struct vbd_channel_limits *limits = &connection->conn->qp.channel->limits;
 	struct vbd_probe_spec spec = endless(connection);
@@ -437,9 +422,8 @@ static void test_services_probes__an_echo_must_fit_a_receive(void **state)
 	limits->recv_size_bytes = 64;
 }
 
-static void test_services_probes__one_that_gets_other_bytes_has_failed(void **state)
+SVC_TEST(test_services_probes__one_that_gets_other_bytes_has_failed)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = pair_to(svc, VBD_SERVICE_RPING);
 	const struct vbd_probe_spec spec = spec_of(pair.active);
 	struct vbd_probe_record *record = begin(svc, &spec);
@@ -455,9 +439,8 @@ static void test_services_probes__one_that_gets_other_bytes_has_failed(void **st
 	assert_int_equal(svc->daemon->probes_done, 0);
 }
 
-static void test_services_probes__what_a_kind_has_not_is_refused(void **state)
+SVC_TEST(test_services_probes__what_a_kind_has_not_is_refused)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_probe_spec spec = endless(pair.active);
 
@@ -478,9 +461,8 @@ static void test_services_probes__what_a_kind_has_not_is_refused(void **state)
 	assert_refused_at(svc, &spec, VBD_E_OUT_OF_RANGE, "/size_bytes");
 }
 
-static void test_services_probes__a_write_that_nobody_acknowledges_tells_nothing(void **state)
+SVC_TEST(test_services_probes__a_write_that_nobody_acknowledges_tells_nothing)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_probe_spec spec = endless(pair.active);
 	struct vbd_probe_record *record = NULL;
@@ -490,33 +472,4 @@ static void test_services_probes__a_write_that_nobody_acknowledges_tells_nothing
 	assert_int_equal(vbd_probe_create(svc->daemon, &spec, &record, &err), VBD_E_NOT_SUPPORTED);
 	assert_string_equal(err.capability, "write_ack");
 	assert_string_equal(err.device, "fake0");
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_probes__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(our_rping_answers_our_client),
-		TEST(what_can_not_work_is_refused),
-		TEST(a_probe_of_another_caller_is_not_named),
-		TEST(a_peer_that_does_not_answer_costs_the_connection),
-		TEST(a_cancel_that_is_not_heard_closes),
-		TEST(the_end_of_the_connection_is_told),
-		TEST(the_daemon_stops_with_one_under_way),
-		TEST(the_newest_records_are_kept),
-		TEST(without_memory_nothing_is_left),
-		TEST(one_without_a_count_goes_on_until_it_is_deleted),
-		TEST(a_clean_end_of_the_connection_is_one_of_the_probe),
-		TEST(so_many_acks_can_be_cancelled_and_reach_a_deadline),
-		TEST(the_daemon_sums_counters_by_kind),
-		TEST(the_echo_service_sends_pings_back),
-		TEST(an_echo_must_fit_a_receive),
-		TEST(one_that_gets_other_bytes_has_failed),
-		TEST(what_a_kind_has_not_is_refused),
-		TEST(a_write_that_nobody_acknowledges_tells_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,7 +141,9 @@ static int setup(void **state)
 	return 0;
 }
 
-static void test_services_reach__an_address_is_one_of_a_device(void **state)
+#define REACH_TEST(name) TEST_WITH(name, struct svc *svc, setup, svc_teardown)
+
+REACH_TEST(test_services_reach__an_address_is_one_of_a_device)
 {
 	static const struct {
 		const char *addr, *reach;
@@ -153,24 +155,19 @@ static void test_services_reach__an_address_is_one_of_a_device(void **state)
 		{"fd00::1", "fd00::1 "},
 		{"fd00::2", ""},
 	};
-	struct svc *svc = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
 		expect(listen_on(svc, rows[i].addr, VBD_CHOICE_NONE), rows[i].reach);
 }
 
-static void test_services_reach__a_link_local_address_has_to_be_asked_for(void **state)
+REACH_TEST(test_services_reach__a_link_local_address_has_to_be_asked_for)
 {
-	struct svc *svc = *state;
-
 	expect(listen_on(svc, "::", VBD_CHOICE_YES), "fd00::1 ");
 	expect(listen_on(svc, "fe80::1", VBD_CHOICE_YES), "fe80::1 ");
 }
 
-static void test_services_reach__addresses_of_a_link_come_last(void **state)
+REACH_TEST(test_services_reach__addresses_of_a_link_come_last)
 {
-	struct svc *svc = *state;
-
 	assert_true(vbd_addr_parse("169.254.7.1", 0, &host.addrs[1]));
 	assert_true(vbd_addr_parse("10.0.0.1", 0, &host.addrs[2]));
 	add_gid(svc->device, "169.254.7.1");
@@ -189,10 +186,8 @@ static bool system_is_v6_only(void)
 	return text == '1';
 }
 
-static void test_services_reach__an_ipv6_listener_may_take_ipv4_too(void **state)
+REACH_TEST(test_services_reach__an_ipv6_listener_may_take_ipv4_too)
 {
-	struct svc *svc = *state;
-
 	expect(listen_on(svc, "::", VBD_CHOICE_NO), "10.0.0.1 fd00::1 ");
 	expect(listen_on(svc, "::", VBD_CHOICE_YES), "fd00::1 ");
 	expect(listen_on(svc, "::", VBD_CHOICE_NONE),
@@ -200,9 +195,8 @@ static void test_services_reach__an_ipv6_listener_may_take_ipv4_too(void **state
 	expect(listen_on(svc, "0.0.0.0", VBD_CHOICE_NO), "10.0.0.1 ");
 }
 
-static void test_services_reach__only_an_active_device_of_the_listener_counts(void **state)
+REACH_TEST(test_services_reach__only_an_active_device_of_the_listener_counts)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = listen_on(svc, "0.0.0.0", VBD_CHOICE_NONE);
 
 	(void)snprintf(listener->cm.device.name, sizeof(listener->cm.device.name), "fake1");
@@ -224,9 +218,8 @@ static void news(struct svc *svc)
 	vbd_fabric_forget_recent(svc->daemon->fabric);
 }
 
-static void test_services_reach__interfaces_that_can_not_be_read_are_read_again(void **state)
+REACH_TEST(test_services_reach__interfaces_that_can_not_be_read_are_read_again)
 {
-	struct svc *svc = *state;
 	struct vbd_fabric *fabric = svc->daemon->fabric;
 	struct vbd_listener *listener = listen_on(svc, "0.0.0.0", VBD_CHOICE_NONE);
 
@@ -254,9 +247,8 @@ static enum vbd_status check(struct svc *svc, const char *addr)
 		svc->daemon->fabric, (const struct sockaddr *)&own, "src_addr", NULL);
 }
 
-static void test_services_reach__while_interfaces_change_nothing_waits_or_is_refused(void **state)
+REACH_TEST(test_services_reach__while_interfaces_change_nothing_waits_or_is_refused)
 {
-	struct svc *svc = *state;
 	struct vbd_fabric *fabric = svc->daemon->fabric;
 	struct vbd_listener *listener = listen_on(svc, "0.0.0.0", VBD_CHOICE_NONE);
 	unsigned int before = host.read;
@@ -279,9 +271,8 @@ static void test_services_reach__while_interfaces_change_nothing_waits_or_is_ref
 	assert_int_equal(host.read, before + 3);
 }
 
-static void test_services_reach__all_addresses_are_told_however_many(void **state)
+REACH_TEST(test_services_reach__all_addresses_are_told_however_many)
 {
-	struct svc *svc = *state;
 	const struct vbd_listener *listener = listen_on(svc, "0.0.0.0", VBD_CHOICE_NONE);
 	char text[VBD_ADDR_TEXT_BYTES];
 	struct vbd_reach *reach;
@@ -293,22 +284,4 @@ static void test_services_reach__all_addresses_are_told_however_many(void **stat
 		free(reach);
 		add_interface("10.0.0.1");
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_services_reach__##name, setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_address_is_one_of_a_device),
-		TEST(a_link_local_address_has_to_be_asked_for),
-		TEST(addresses_of_a_link_come_last),
-		TEST(an_ipv6_listener_may_take_ipv4_too),
-		TEST(only_an_active_device_of_the_listener_counts),
-		TEST(interfaces_that_can_not_be_read_are_read_again),
-		TEST(while_interfaces_change_nothing_waits_or_is_refused),
-		TEST(all_addresses_are_told_however_many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,9 +54,8 @@ static struct vbd_report answer(struct svc *svc, const char *from, const struct 
 	return ours;
 }
 
-static void test_reports__both_queue_pairs_and_the_address_name_a_connection(void **state)
+SVC_TEST(test_reports__both_queue_pairs_and_the_address_name_a_connection)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct sockaddr_in peer = host("10.0.0.1");
 	struct vbd_report theirs = refused_read(pair.passive, 0, 0, 0);
@@ -83,9 +82,8 @@ static void test_reports__both_queue_pairs_and_the_address_name_a_connection(voi
 	assert_false(answer(svc, "10.0.0.1", &theirs).known);
 }
 
-static void test_reports__an_end_is_told_with_its_reason(void **state)
+SVC_TEST(test_reports__an_end_is_told_with_its_reason)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct vbd_report theirs = refused_read(pair.active, 0, 0, 0);
 	struct vbd_report ours;
@@ -99,9 +97,8 @@ static void test_reports__an_end_is_told_with_its_reason(void **state)
 }
 
 /* The peer is established as soon as it has the answer, before this side hears so. */
-static void test_reports__an_end_before_the_peer_confirms_is_told(void **state)
+SVC_TEST(test_reports__an_end_before_the_peer_confirms_is_told)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct vbd_connection *passive;
 	struct vbd_report theirs, ours;
@@ -127,9 +124,8 @@ static enum vbd_report_memory verdict(const struct vbd_connection *connection)
 }
 
 /* A peer may claim a request that was never made, to learn keys by the verdict. */
-static void test_reports__a_claim_without_a_refusal_here_is_not_judged(void **state)
+SVC_TEST(test_reports__a_claim_without_a_refusal_here_is_not_judged)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct vbd_buffer *buffer = svc_buffer(svc, "open", SIZE, VBD_ACCESS_REMOTE_READ);
 	uint64_t addr = (uintptr_t)buffer->mem.addr;
@@ -149,9 +145,8 @@ static void test_reports__a_claim_without_a_refusal_here_is_not_judged(void **st
 }
 
 /* The bytes of the answer are the same for a key that opens memory, and for one that does not. */
-static void test_reports__a_peer_is_told_that_it_was_refused_and_no_more(void **state)
+SVC_TEST(test_reports__a_peer_is_told_that_it_was_refused_and_no_more)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	const struct vbd_buffer *buffer = svc_buffer(svc, "open", SIZE, VBD_ACCESS_REMOTE_READ);
 	uint8_t bytes[3][VBD_REPORT_BYTES];
@@ -176,9 +171,8 @@ static void test_reports__a_peer_is_told_that_it_was_refused_and_no_more(void **
 	assert_int_equal(svc->daemon->reports_refused, 0);
 }
 
-static void test_reports__a_host_that_reports_without_end_is_not_answered(void **state)
+SVC_TEST(test_reports__a_host_that_reports_without_end_is_not_answered)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct vbd_report unknown = {.op = -1, .lqpn = 1, .rqpn = 1};
 	const struct sockaddr_in6 other = {
@@ -196,9 +190,8 @@ static void test_reports__a_host_that_reports_without_end_is_not_answered(void *
 	SVC_UNTIL(svc, pair.active->object.ended);
 }
 
-static void test_reports__only_memory_of_the_connections_owner_is_judged(void **state)
+SVC_TEST(test_reports__only_memory_of_the_connections_owner_is_judged)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct vbd_buffer *buffer = svc_buffer(svc, "open", SIZE, VBD_ACCESS_REMOTE_READ);
 	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
@@ -258,9 +251,8 @@ static void judged(struct svc *svc, struct vbd_listener *listener, struct vbd_re
 	SVC_UNTIL(svc, pair.active->object.ended);
 }
 
-static void test_reports__a_refused_request_is_judged_to_the_byte(void **state)
+SVC_TEST(test_reports__a_refused_request_is_judged_to_the_byte)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct svc_pair pair = svc_pair(svc, listener);
 	const struct vbd_buffer *buffer =
@@ -307,9 +299,8 @@ static struct vbd_peer_report judge_anew(
 	return *connection->peer_report;
 }
 
-static void test_reports__a_window_is_judged_like_a_buffer(void **state)
+SVC_TEST(test_reports__a_window_is_judged_like_a_buffer)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct vbd_window_spec spec = {
 		.buffer = svc_buffer(svc, "open", 2 * SIZE, VBD_ACCESS_MW_BIND),
@@ -347,9 +338,8 @@ static void test_reports__a_window_is_judged_like_a_buffer(void **state)
 }
 
 /* An ended connection is in no domain any more, but was in that of its request. */
-static void test_reports__memory_of_another_domain_is_not_granted(void **state)
+SVC_TEST(test_reports__memory_of_another_domain_is_not_granted)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_buffer_spec in_pd = {.size_bytes = 64, .access = VBD_ACCESS_REMOTE_READ};
 	struct vbd_buffer *buffers[2] = {NULL};
@@ -400,9 +390,8 @@ static void test_reports__memory_of_another_domain_is_not_granted(void **state)
 }
 
 /* The control thread does not go through all of them. */
-static void test_reports__among_very_many_buffers_nothing_is_judged(void **state)
+SVC_TEST(test_reports__among_very_many_buffers_nothing_is_judged)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct vbd_report theirs = refused_read(pair.passive, 0, 4711, 8);
 
@@ -415,9 +404,8 @@ static void test_reports__among_very_many_buffers_nothing_is_judged(void **state
 	assert_int_equal(judge_anew(svc, pair.passive, &theirs).memory, VBD_REPORT_MEMORY_UNJUDGED);
 }
 
-static void test_reports__the_first_verdict_stays(void **state)
+SVC_TEST(test_reports__the_first_verdict_stays)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct vbd_buffer *buffer = svc_buffer(svc, "open", SIZE, VBD_ACCESS_REMOTE_READ);
 	uint64_t addr = (uintptr_t)buffer->mem.addr;
@@ -448,12 +436,11 @@ static void reply(struct vbd_pv_answer *answer, bool known, uint64_t uptime_ms)
 	vbd_report_write(&report, next->bytes);
 }
 
-static void test_reports__of_several_verbsd_the_one_that_knows_or_the_youngest_counts(void **state)
+SVC_TEST(test_reports__of_several_verbsd_the_one_that_knows_or_the_youngest_counts)
 {
 	struct vbd_pv_answer answer = {.reply_count = 0};
 	struct vbd_report report = {.uptime_ms = 1};
 
-	(void)state;
 	assert_false(vbd_report_choose(&answer, &report));
 	answer.reply_count = 1; /* not a report */
 	assert_false(vbd_report_choose(&answer, &report));
@@ -474,12 +461,11 @@ static void test_reports__of_several_verbsd_the_one_that_knows_or_the_youngest_c
 	assert_true(report.known);
 }
 
-static void test_reports__a_reply_of_another_version_is_passed_over(void **state)
+SVC_TEST(test_reports__a_reply_of_another_version_is_passed_over)
 {
 	struct vbd_pv_answer answer = {.reply_count = 0};
 	struct vbd_report report;
 
-	(void)state;
 	reply(&answer, true, 90);
 	answer.replies[0].bytes[4] = 2;
 	assert_false(vbd_report_choose(&answer, &report));
@@ -488,9 +474,8 @@ static void test_reports__a_reply_of_another_version_is_passed_over(void **state
 	assert_int_equal(report.uptime_ms, 70);
 }
 
-static void test_reports__a_daemon_does_not_answer_itself_about_another_one(void **state)
+SVC_TEST(test_reports__a_daemon_does_not_answer_itself_about_another_one)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	const struct sockaddr_in peer = host("10.0.0.1");
 	struct vbd_report theirs = refused_read(pair.passive, 0, 0, 0);
@@ -519,10 +504,8 @@ static bool is_anew(const struct vbd_connection *connection, uint64_t uptime_ms)
 	return facts.peer_anew;
 }
 
-static void test_reports__a_verbsd_that_is_younger_than_the_connection_was_started_anew(
-	void **state)
+SVC_TEST(test_reports__a_verbsd_that_is_younger_than_the_connection_was_started_anew)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	pair.active->conn->established_ns = vbd_clock_mono_ns() - 3600 * VBD_NS_PER_S;
@@ -533,9 +516,8 @@ static void test_reports__a_verbsd_that_is_younger_than_the_connection_was_start
 }
 
 /* The kernel gives numbers of queue pairs again, and a report of the later connection comes. */
-static void test_reports__the_later_of_two_with_the_same_numbers_is_found(void **state)
+SVC_TEST(test_reports__the_later_of_two_with_the_same_numbers_is_found)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct vbd_connection *before = svc_pair(svc, listener).passive;
 	struct vbd_connection *after = svc_pair(svc, listener).passive;
@@ -557,9 +539,8 @@ static void test_reports__the_later_of_two_with_the_same_numbers_is_found(void *
 	after->conn->qp.info = own;
 }
 
-static void test_reports__the_next_port_serves_where_one_is_taken(void **state)
+SVC_TEST(test_reports__the_next_port_serves_where_one_is_taken)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_listener *listener;
 
@@ -577,10 +558,8 @@ static void test_reports__the_next_port_serves_where_one_is_taken(void **state)
 }
 
 /* The peers of the run before ask there. */
-static void test_reports__a_port_is_open_before_there_is_a_connection(void **state)
+SVC_TEST(test_reports__a_port_is_open_before_there_is_a_connection)
 {
-	struct svc *svc = *state;
-
 	assert_int_equal(svc->daemon->fabric->report_port_count, 1);
 	assert_non_null(fake_id_listening(VBD_PV_REPORT_PORT));
 	(void)svc_pair(svc, svc_listen(svc, NULL));
@@ -595,10 +574,8 @@ static void test_reports__a_port_is_open_before_there_is_a_connection(void **sta
 }
 
 /* librdmacm may learn of a device later than verbsd. */
-static void test_reports__a_port_that_can_not_be_opened_is_tried_again(void **state)
+SVC_TEST(test_reports__a_port_that_can_not_be_opened_is_tried_again)
 {
-	struct svc *svc = *state;
-
 	svc_stop(svc);
 	fake_device_unplug(svc->device);
 	assert_true(svc_start(svc));
@@ -610,9 +587,8 @@ static void test_reports__a_port_that_can_not_be_opened_is_tried_again(void **st
 	assert_non_null(fake_id_listening(VBD_PV_REPORT_PORT));
 }
 
-static void test_reports__the_port_goes_with_the_device(void **state)
+SVC_TEST(test_reports__the_port_goes_with_the_device)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	assert_int_equal(svc->daemon->fabric->report_port_count, 1);
@@ -622,9 +598,8 @@ static void test_reports__the_port_goes_with_the_device(void **state)
 	SVC_UNTIL(svc, !fake_id_listening(VBD_PV_REPORT_PORT));
 }
 
-static void test_reports__the_configuration_can_say_no(void **state)
+SVC_TEST(test_reports__the_configuration_can_say_no)
 {
-	struct svc *svc = *state;
 	struct vbd_pv_question question = {0};
 	struct svc_pair pair;
 
@@ -654,9 +629,8 @@ static void stop(struct svc *svc)
 	assert_true(vbd_daemon_is_drained(svc->daemon));
 }
 
-static void test_reports__a_stop_is_told_before_anybody_asks(void **state)
+SVC_TEST(test_reports__a_stop_is_told_before_anybody_asks)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	stop(svc);
@@ -673,9 +647,8 @@ static void test_reports__a_stop_is_told_before_anybody_asks(void **state)
 	assert_false(vbd_daemon_leaves(svc->daemon));
 }
 
-static void test_reports__a_stop_tells_of_connections_that_are_established(void **state)
+SVC_TEST(test_reports__a_stop_tells_of_connections_that_are_established)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct svc_pair ended = svc_pair(svc, listener);
 	struct vbd_connection_spec spec = svc_spec_to(listener);
@@ -688,9 +661,8 @@ static void test_reports__a_stop_tells_of_connections_that_are_established(void 
 	assert_int_equal(fake_questions(), 0);
 }
 
-static void test_reports__a_stop_tells_of_the_newest_connections_only(void **state)
+SVC_TEST(test_reports__a_stop_tells_of_the_newest_connections_only)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct svc_pair first = svc_pair(svc, listener), last = first;
 
@@ -704,9 +676,8 @@ static void test_reports__a_stop_tells_of_the_newest_connections_only(void **sta
 }
 
 /* The thread that asks has not ended, and librdmacm must stay as it is. */
-static void test_reports__a_peer_that_is_silent_does_not_hold_the_stop(void **state)
+SVC_TEST(test_reports__a_peer_that_is_silent_does_not_hold_the_stop)
 {
-	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	fake_peers_mute(true);
@@ -716,10 +687,8 @@ static void test_reports__a_peer_that_is_silent_does_not_hold_the_stop(void **st
 	assert_true(vbd_daemon_leaves(svc->daemon));
 }
 
-static void test_reports__a_stop_without_time_tells_nothing(void **state)
+SVC_TEST(test_reports__a_stop_without_time_tells_nothing)
 {
-	struct svc *svc = *state;
-
 	svc->config.shutdown_timeout_ms = 7;
 	svc_restart(svc);
 	(void)svc_pair(svc, svc_listen(svc, NULL));
@@ -727,40 +696,4 @@ static void test_reports__a_stop_without_time_tells_nothing(void **state)
 	vbd_daemon_stop(svc->daemon, on_stopped, svc);
 	SVC_UNTIL(svc, svc->stopped);
 	assert_int_equal(fake_questions(), 0);
-}
-
-int main(void)
-{
-#define TEST(test) cmocka_unit_test_setup_teardown(test, svc_setup, svc_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(test_reports__both_queue_pairs_and_the_address_name_a_connection),
-		TEST(test_reports__an_end_is_told_with_its_reason),
-		TEST(test_reports__an_end_before_the_peer_confirms_is_told),
-		TEST(test_reports__a_claim_without_a_refusal_here_is_not_judged),
-		TEST(test_reports__a_peer_is_told_that_it_was_refused_and_no_more),
-		TEST(test_reports__a_host_that_reports_without_end_is_not_answered),
-		TEST(test_reports__only_memory_of_the_connections_owner_is_judged),
-		TEST(test_reports__a_refused_request_is_judged_to_the_byte),
-		TEST(test_reports__a_window_is_judged_like_a_buffer),
-		TEST(test_reports__memory_of_another_domain_is_not_granted),
-		TEST(test_reports__among_very_many_buffers_nothing_is_judged),
-		TEST(test_reports__the_first_verdict_stays),
-		TEST(test_reports__of_several_verbsd_the_one_that_knows_or_the_youngest_counts),
-		TEST(test_reports__a_reply_of_another_version_is_passed_over),
-		TEST(test_reports__a_daemon_does_not_answer_itself_about_another_one),
-		TEST(test_reports__a_verbsd_that_is_younger_than_the_connection_was_started_anew),
-		TEST(test_reports__the_later_of_two_with_the_same_numbers_is_found),
-		TEST(test_reports__the_next_port_serves_where_one_is_taken),
-		TEST(test_reports__a_port_is_open_before_there_is_a_connection),
-		TEST(test_reports__a_port_that_can_not_be_opened_is_tried_again),
-		TEST(test_reports__the_port_goes_with_the_device),
-		TEST(test_reports__the_configuration_can_say_no),
-		TEST(test_reports__a_stop_is_told_before_anybody_asks),
-		TEST(test_reports__a_stop_tells_of_connections_that_are_established),
-		TEST(test_reports__a_stop_tells_of_the_newest_connections_only),
-		TEST(test_reports__a_peer_that_is_silent_does_not_hold_the_stop),
-		TEST(test_reports__a_stop_without_time_tells_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,9 +143,8 @@ static void send_text(struct svc *svc, struct vbd_connection *connection, const 
 
 /* Names. */
 
-static void test_resources__each_is_found_by_name_and_id(void **state)
+SVC_TEST(test_resources__each_is_found_by_name_and_id)
 {
-	struct svc *svc = *state;
 	const struct vbd_pd *pd = make_pd(svc, "mine");
 	const struct vbd_cq *cq = make_cq(svc, "mine", 100);
 	const struct vbd_srq *srq = make_srq(svc, 8, 0);
@@ -164,9 +163,8 @@ static void test_resources__each_is_found_by_name_and_id(void **state)
 	assert_int_equal(vbd_pd_request(svc->daemon, "x", "fake9", &other, NULL), VBD_E_NO_DEVICE);
 }
 
-static void test_resources__one_that_the_device_refuses_says_why(void **state)
+SVC_TEST(test_resources__one_that_the_device_refuses_says_why)
 {
-	struct svc *svc = *state;
 	const struct vbd_cq_spec cq_spec = {.cqe = 16};
 	const struct vbd_srq_spec srq_spec = {.params = {.depth = 4, .recv_size_bytes = 64}};
 	struct vbd_srq_spec in_cq = {.params = {.depth = 64, .recv_size_bytes = 64}};
@@ -195,9 +193,8 @@ static void test_resources__one_that_the_device_refuses_says_why(void **state)
 	assert_non_null(shared);
 }
 
-static void test_resources__what_verbsd_made_goes_by_itself(void **state)
+SVC_TEST(test_resources__what_verbsd_made_goes_by_itself)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener = svc_listen(svc, NULL);
 	struct vbd_cq *cq;
 
@@ -209,9 +206,8 @@ static void test_resources__what_verbsd_made_goes_by_itself(void **state)
 	assert_int_equal(delete_shared(svc->daemon->pds, 1, NULL), VBD_E_WRONG_STATE);
 }
 
-static void test_resources__what_verbsd_made_only_gets_deeper(void **state)
+SVC_TEST(test_resources__what_verbsd_made_only_gets_deeper)
 {
-	struct svc *svc = *state;
 	struct vbd_error err = {0};
 	struct vbd_cq *cq;
 	uint32_t depth;
@@ -229,9 +225,8 @@ static void test_resources__what_verbsd_made_only_gets_deeper(void **state)
 
 /* Completion queues. */
 
-static void test_resources__a_queue_is_never_smaller_than_what_is_reserved(void **state)
+SVC_TEST(test_resources__a_queue_is_never_smaller_than_what_is_reserved)
 {
-	struct svc *svc = *state;
 	struct vbd_cq *cq = make_cq(svc, "small", 20);
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_error err = {0};
@@ -259,9 +254,8 @@ static void test_resources__a_queue_is_never_smaller_than_what_is_reserved(void 
 	assert_int_equal(cq->capacity_cqe, need);
 }
 
-static void test_resources__a_full_queue_takes_nobody_more(void **state)
+SVC_TEST(test_resources__a_full_queue_takes_nobody_more)
 {
-	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	struct vbd_cq *cq = make_cq(svc, "full", spec.params.qp.sq_depth + spec.params.qp.rq_depth);
 	struct vbd_listener *listener;
@@ -279,9 +273,8 @@ static void test_resources__a_full_queue_takes_nobody_more(void **state)
 		VBD_E_LIMIT_REACHED);
 }
 
-static void test_resources__moderation_is_the_devices(void **state)
+SVC_TEST(test_resources__moderation_is_the_devices)
 {
-	struct svc *svc = *state;
 	const struct vbd_cq_moderation how = {.count = 16, .period_us = 50};
 	struct vbd_cq_spec spec = {.cqe = 64, .moderation = how};
 	const struct vbd_cq_moderation off = {0};
@@ -299,10 +292,8 @@ static void test_resources__moderation_is_the_devices(void **state)
 	assert_int_equal(vbd_cq_request(svc->daemon, &spec, &cq, NULL), VBD_E_VERBS_ERROR);
 }
 
-static void test_resources__a_device_without_moderation_refuses_it_before_anything_is_made(
-	void **state)
+SVC_TEST(test_resources__a_device_without_moderation_refuses_it_before_anything_is_made)
 {
-	struct svc *svc = *state;
 	struct vbd_cq_spec spec = {.cqe = 64, .moderation = {.count = 2}};
 	const struct vbd_cq_moderation off = {0};
 	struct vbd_error err = {0};
@@ -326,9 +317,8 @@ static void test_resources__a_device_without_moderation_refuses_it_before_anythi
 	assert_string_equal(err.capability, "cq_resize");
 }
 
-static void test_resources__numbers_beyond_the_device_are_refused(void **state)
+SVC_TEST(test_resources__numbers_beyond_the_device_are_refused)
 {
-	struct svc *svc = *state;
 	struct vbd_cq_spec cq_spec = {.cqe = 40001};
 	struct vbd_srq_spec srq_spec = {.params = {.depth = 20001, .recv_size_bytes = 1}};
 	const struct vbd_cq_moderation how = {.count = 101};
@@ -358,9 +348,8 @@ static bool is_labelled(const struct vbd_object *object)
 }
 
 /* The fabric makes objects by itself meanwhile: those have no labels. */
-static void test_resources__what_a_request_makes_has_its_labels(void **state)
+SVC_TEST(test_resources__what_a_request_makes_has_its_labels)
 {
-	struct svc *svc = *state;
 	const struct vbd_srq_spec spec = {.params = {.depth = 4, .recv_size_bytes = 8}};
 	struct vbd_labels *labels = vbd_labels_create(1);
 	struct vbd_srq_creation *creation;
@@ -381,9 +370,8 @@ static void test_resources__what_a_request_makes_has_its_labels(void **state)
 		assert_int_equal(is_labelled(object), strcmp(object->name, "p") == 0);
 }
 
-static void test_resources__there_are_as_many_as_the_limits_say(void **state)
+SVC_TEST(test_resources__there_are_as_many_as_the_limits_say)
 {
-	struct svc *svc = *state;
 	const struct vbd_srq_spec srq_spec = {.params = {.depth = 4, .recv_size_bytes = 8}};
 	struct vbd_error err = {0};
 	struct vbd_shared *shared;
@@ -400,9 +388,8 @@ static void test_resources__there_are_as_many_as_the_limits_say(void **state)
 	assert_int_equal(request_srq(svc, &srq_spec, &shared, NULL), VBD_E_LIMIT_REACHED);
 }
 
-static void test_resources__shared_receives_leave_less_for_connections(void **state)
+SVC_TEST(test_resources__shared_receives_leave_less_for_connections)
 {
-	struct svc *svc = *state;
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection;
 	struct vbd_error err = {0};
@@ -418,9 +405,8 @@ static void test_resources__shared_receives_leave_less_for_connections(void **st
 	assert_int_equal(err.limit, 1024);
 }
 
-static void test_resources__shared_receives_leave_less_for_endpoints(void **state)
+SVC_TEST(test_resources__shared_receives_leave_less_for_endpoints)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_spec spec = {.params = vbd_endpoint_params_default()};
 	struct vbd_endpoint_record *record;
 	struct vbd_error err = {0};
@@ -440,9 +426,8 @@ static void test_resources__shared_receives_leave_less_for_endpoints(void **stat
 
 /* Protection domains. */
 
-static void test_resources__two_domains_do_not_meet(void **state)
+SVC_TEST(test_resources__two_domains_do_not_meet)
 {
-	struct svc *svc = *state;
 	const struct vbd_pd *pd = make_pd(svc, "apart");
 	struct vbd_buffer_spec buffer_spec = {.size_bytes = 64, .pd_id = pd->id};
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
@@ -467,9 +452,8 @@ static void test_resources__two_domains_do_not_meet(void **state)
 	assert_int_equal(vbd_shared_check(svc->daemon, &params, NULL), VBD_E_PD_MISMATCH);
 }
 
-static void test_resources__two_devices_do_not_meet(void **state)
+SVC_TEST(test_resources__two_devices_do_not_meet)
 {
-	struct svc *svc = *state;
 	const struct vbd_buffer_spec of_home = {.size_bytes = 64, .device_name = "fake0"};
 	struct vbd_conn_params params = vbd_conn_params_default();
 	const struct vbd_cq *cq = make_cq(svc, "home", 64);
@@ -513,9 +497,8 @@ static void test_resources__two_devices_do_not_meet(void **state)
 	assert_string_equal(away->srq->pd->device->name, "fake1");
 }
 
-static void test_resources__what_uses_a_domain_is_listed(void **state)
+SVC_TEST(test_resources__what_uses_a_domain_is_listed)
 {
-	struct svc *svc = *state;
 	const struct vbd_pd *pd = make_pd(svc, "used");
 	const struct vbd_buffer_spec buffer_spec = {.size_bytes = 64, .pd_id = pd->id};
 	struct vbd_endpoint_spec endpoint_spec = {.params = vbd_endpoint_params_default()};
@@ -548,9 +531,8 @@ static void test_resources__what_uses_a_domain_is_listed(void **state)
 	assert_int_equal(vbd_shared_delete(shared, &users, &svc->err), VBD_OK);
 }
 
-static void test_resources__what_is_used_is_not_deleted(void **state)
+SVC_TEST(test_resources__what_is_used_is_not_deleted)
 {
-	struct svc *svc = *state;
 	struct vbd_pd *pd = make_pd(svc, "used");
 	struct vbd_cq *cq = make_cq(svc, "used", 200);
 	const struct vbd_srq_spec spec = {
@@ -587,9 +569,8 @@ static void test_resources__what_is_used_is_not_deleted(void **state)
 
 #define SHARERS 3
 
-static void test_resources__each_gets_its_own_messages_in_order(void **state)
+SVC_TEST(test_resources__each_gets_its_own_messages_in_order)
 {
-	struct svc *svc = *state;
 	struct vbd_srq *srq = make_srq(svc, 8, 5);
 	struct vbd_listener *listener = listen_shared(svc, srq, VBD_SERVICE_INBOX);
 	struct svc_pair pairs[SHARERS];
@@ -626,9 +607,8 @@ static uint32_t reserved_cqe(const struct svc *svc)
 	return sum;
 }
 
-static void test_resources__users_that_have_no_room_in_the_queue_get_another(void **state)
+SVC_TEST(test_resources__users_that_have_no_room_in_the_queue_get_another)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener;
 	struct svc_pair pairs[8];
 	struct vbd_srq *srq;
@@ -658,9 +638,8 @@ static void test_resources__users_that_have_no_room_in_the_queue_get_another(voi
 	SVC_UNTIL(svc, vbd_counter_get(&srq->posted) == 8);
 }
 
-static void test_resources__no_room_for_another_queue_fails_the_user_only(void **state)
+SVC_TEST(test_resources__no_room_for_another_queue_fails_the_user_only)
 {
-	struct svc *svc = *state;
 	struct vbd_listener *listener;
 	struct vbd_connection_spec to;
 	struct vbd_connection *active;
@@ -681,9 +660,8 @@ static void test_resources__no_room_for_another_queue_fails_the_user_only(void *
 	(void)svc_pair(svc, listener);
 }
 
-static void test_resources__who_reads_slowly_holds_all_back_and_loses_nothing(void **state)
+SVC_TEST(test_resources__who_reads_slowly_holds_all_back_and_loses_nothing)
 {
-	struct svc *svc = *state;
 	struct vbd_srq *srq = make_srq(svc, 4, 1);
 	struct vbd_listener *listener = listen_shared(svc, srq, VBD_SERVICE_INBOX);
 	struct svc_pair slow = svc_pair(svc, listener);
@@ -708,9 +686,8 @@ static void test_resources__who_reads_slowly_holds_all_back_and_loses_nothing(vo
 	SVC_UNTIL(svc, other.passive->inbox.last_seq == 1);
 }
 
-static void test_resources__echoes_give_their_receives_back(void **state)
+SVC_TEST(test_resources__echoes_give_their_receives_back)
 {
-	struct svc *svc = *state;
 	struct vbd_srq *srq = make_srq(svc, 2, 0);
 	struct vbd_listener *listener = listen_shared(svc, srq, VBD_SERVICE_ECHO);
 
@@ -729,9 +706,8 @@ static void test_resources__echoes_give_their_receives_back(void **state)
 	SVC_UNTIL(svc, vbd_counter_get(&srq->posted) == 2);
 }
 
-static void test_resources__a_new_limit_is_armed(void **state)
+SVC_TEST(test_resources__a_new_limit_is_armed)
 {
-	struct svc *svc = *state;
 	struct vbd_srq *srq = make_srq(svc, 8, 0);
 
 	assert_int_equal(fake_srq_limit(srq->srq), 0);
@@ -741,9 +717,8 @@ static void test_resources__a_new_limit_is_armed(void **state)
 	assert_int_equal(fake_srq_recvs(srq->srq), 8);
 }
 
-static void test_resources__what_does_not_fit_together_is_refused(void **state)
+SVC_TEST(test_resources__what_does_not_fit_together_is_refused)
 {
-	struct svc *svc = *state;
 	const struct vbd_srq *srq = make_srq(svc, 4, 0);
 	const struct vbd_cq *cq = make_cq(svc, "other", 64);
 	struct vbd_conn_params params = vbd_conn_params_default();
@@ -758,10 +733,9 @@ static void test_resources__what_does_not_fit_together_is_refused(void **state)
 	assert_int_equal(vbd_shared_check(svc->daemon, &params, NULL), VBD_E_BAD_VALUE);
 }
 
-static void test_resources__a_failing_call_leaves_nothing(void **state)
+SVC_TEST(test_resources__a_failing_call_leaves_nothing)
 {
 	static const char *const calls[] = {"ibv_reg_mr", "ibv_create_srq", "ibv_post_srq_recv"};
-	struct svc *svc = *state;
 	const struct vbd_srq_spec spec = {.params = {.depth = 4, .recv_size_bytes = 64}};
 	struct vbd_shared *srq;
 	struct vbd_cq *cq;
@@ -786,9 +760,8 @@ static const struct vbd_srq_spec large = {
 	.params = {.depth = 64, .recv_size_bytes = 65536},
 };
 
-static void test_resources__large_receives_do_not_hold_the_control_thread_up(void **state)
+SVC_TEST(test_resources__large_receives_do_not_hold_the_control_thread_up)
 {
-	struct svc *svc = *state;
 	struct outcome outcome;
 
 	(void)begin_slow_srq(svc, &large, &outcome);
@@ -804,9 +777,8 @@ static void test_resources__large_receives_do_not_hold_the_control_thread_up(voi
 	assert_int_equal(fake_on_control(), 0);
 }
 
-static void test_resources__a_queue_that_nobody_wants_is_not_made(void **state)
+SVC_TEST(test_resources__a_queue_that_nobody_wants_is_not_made)
 {
-	struct svc *svc = *state;
 	struct outcome outcome;
 	struct vbd_srq_creation *creation = begin_slow_srq(svc, &large, &outcome);
 
@@ -819,9 +791,8 @@ static void test_resources__a_queue_that_nobody_wants_is_not_made(void **state)
 	assert_int_equal(fake_count("ibv_create_srq"), 0);
 }
 
-static void test_resources__receives_count_while_they_are_registered(void **state)
+SVC_TEST(test_resources__receives_count_while_they_are_registered)
 {
-	struct svc *svc = *state;
 	struct vbd_srq_spec spec = large;
 	struct vbd_srq_creation *creation;
 	struct vbd_error err = {0};
@@ -840,9 +811,8 @@ static void test_resources__receives_count_while_they_are_registered(void **stat
 	assert_int_equal(vbd_receives_bytes(svc->daemon), 64 * 65536);
 }
 
-static void test_resources__of_two_queues_with_a_name_one_is_made(void **state)
+SVC_TEST(test_resources__of_two_queues_with_a_name_one_is_made)
 {
-	struct svc *svc = *state;
 	struct outcome first, second;
 
 	(void)begin_slow_srq(svc, &large, &first);
@@ -854,9 +824,8 @@ static void test_resources__of_two_queues_with_a_name_one_is_made(void **state)
 	assert_int_equal(fake_live().mrs, 1);
 }
 
-static void test_resources__what_goes_meanwhile_is_not_used(void **state)
+SVC_TEST(test_resources__what_goes_meanwhile_is_not_used)
 {
-	struct svc *svc = *state;
 	struct vbd_srq_spec spec = large;
 	struct outcome outcome;
 
@@ -881,9 +850,8 @@ static void test_resources__what_goes_meanwhile_is_not_used(void **state)
 	assert_int_equal(fake_live().srqs + fake_live().mrs, 0);
 }
 
-static void test_resources__a_device_that_goes_meanwhile_is_let_go(void **state)
+SVC_TEST(test_resources__a_device_that_goes_meanwhile_is_let_go)
 {
-	struct svc *svc = *state;
 	struct outcome outcome;
 
 	(void)begin_slow_srq(svc, &large, &outcome);
@@ -903,9 +871,8 @@ static void has_stopped(void *arg)
 	*(bool *)arg = true;
 }
 
-static void test_resources__a_daemon_that_stops_waits_for_the_registration(void **state)
+SVC_TEST(test_resources__a_daemon_that_stops_waits_for_the_registration)
 {
-	struct svc *svc = *state;
 	struct outcome outcome;
 	bool stopped = false;
 
@@ -920,9 +887,8 @@ static void test_resources__a_daemon_that_stops_waits_for_the_registration(void 
 	svc->stopped = true;
 }
 
-static void test_resources__all_goes_with_the_device(void **state)
+SVC_TEST(test_resources__all_goes_with_the_device)
 {
-	struct svc *svc = *state;
 	const struct vbd_pd *pd = make_pd(svc, "p");
 	const struct vbd_cq *cq = make_cq(svc, "c", 100);
 	struct vbd_srq *srq = make_srq(svc, 8, 2);
@@ -946,57 +912,12 @@ static void test_resources__all_goes_with_the_device(void **state)
 }
 
 /* Planted leaks; the fixture finds that nothing is in an account any more. */
-static void test_resources__an_account_ends_with_its_owner(void **state)
+SVC_TEST(test_resources__an_account_ends_with_its_owner)
 {
-	struct svc *svc = *state;
 	struct vbd_srq *srq = make_srq(svc, 4, 0);
 
 	vbd_account_made(&make_pd(svc, "mine")->account, VBD_PV_CONTEXT);
 	vbd_account_made(&make_cq(svc, "mine", 16)->account, VBD_PV_CONTEXT);
 	vbd_account_made(&srq->account, VBD_PV_CONTEXT);
 	vbd_account_made(&srq->mem.account, VBD_PV_CONTEXT);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_resources__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_account_ends_with_its_owner),
-		TEST(each_is_found_by_name_and_id),
-		TEST(one_that_the_device_refuses_says_why),
-		TEST(what_verbsd_made_goes_by_itself),
-		TEST(what_verbsd_made_only_gets_deeper),
-		TEST(a_queue_is_never_smaller_than_what_is_reserved),
-		TEST(a_full_queue_takes_nobody_more),
-		TEST(moderation_is_the_devices),
-		TEST(a_device_without_moderation_refuses_it_before_anything_is_made),
-		TEST(numbers_beyond_the_device_are_refused),
-		TEST(what_a_request_makes_has_its_labels),
-		TEST(there_are_as_many_as_the_limits_say),
-		TEST(shared_receives_leave_less_for_connections),
-		TEST(shared_receives_leave_less_for_endpoints),
-		TEST(two_domains_do_not_meet),
-		TEST(two_devices_do_not_meet),
-		TEST(what_uses_a_domain_is_listed),
-		TEST(what_is_used_is_not_deleted),
-		TEST(each_gets_its_own_messages_in_order),
-		TEST(users_that_have_no_room_in_the_queue_get_another),
-		TEST(no_room_for_another_queue_fails_the_user_only),
-		TEST(who_reads_slowly_holds_all_back_and_loses_nothing),
-		TEST(echoes_give_their_receives_back),
-		TEST(a_new_limit_is_armed),
-		TEST(what_does_not_fit_together_is_refused),
-		TEST(a_failing_call_leaves_nothing),
-		TEST(large_receives_do_not_hold_the_control_thread_up),
-		TEST(a_queue_that_nobody_wants_is_not_made),
-		TEST(receives_count_while_they_are_registered),
-		TEST(of_two_queues_with_a_name_one_is_made),
-		TEST(what_goes_meanwhile_is_not_used),
-		TEST(a_device_that_goes_meanwhile_is_let_go),
-		TEST(a_daemon_that_stops_waits_for_the_registration),
-		TEST(all_goes_with_the_device),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

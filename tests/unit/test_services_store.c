@@ -31,6 +31,8 @@ static int teardown(void **state)
 	return rc;
 }
 
+#define STORE_TEST(name) TEST_WITH(name, struct svc *svc, setup, teardown)
+
 /* The next run gets the files as they are now, as if this one had been killed. */
 static void kill_and_restart(struct svc *svc)
 {
@@ -55,9 +57,8 @@ static const struct vbd_event *find_event(
 	return vbd_eventlog_next(svc->daemon->eventlog, 0, &filter);
 }
 
-static void test_services_store__events_of_a_stopped_run_are_there(void **state)
+STORE_TEST(test_services_store__events_of_a_stopped_run_are_there)
 {
-	struct svc *svc = *state;
 	uint64_t id = svc_buffer(svc, "front", 4096, 0)->object.id;
 	char server_id[17];
 	const struct vbd_event *event;
@@ -77,9 +78,8 @@ static void test_services_store__events_of_a_stopped_run_are_there(void **state)
 	assert_null(vbd_eventlog_get(svc->daemon->eventlog, last + 1)->run);
 }
 
-static void test_services_store__ids_grow_over_a_stop(void **state)
+STORE_TEST(test_services_store__ids_grow_over_a_stop)
 {
-	struct svc *svc = *state;
 	uint64_t id = svc_buffer(svc, "", 4096, 0)->object.id;
 	uint64_t pd = svc->daemon->pds->last_id;
 
@@ -88,9 +88,8 @@ static void test_services_store__ids_grow_over_a_stop(void **state)
 	assert_true(svc->daemon->pds->last_id > pd);
 }
 
-static void test_services_store__ids_and_numbers_grow_over_a_kill(void **state)
+STORE_TEST(test_services_store__ids_and_numbers_grow_over_a_kill)
 {
-	struct svc *svc = *state;
 	uint64_t id = svc_buffer(svc, "", 4096, 0)->object.id;
 	uint64_t seq = vbd_eventlog_last(svc->daemon->eventlog);
 	char server_id[17];
@@ -105,9 +104,8 @@ static void test_services_store__ids_and_numbers_grow_over_a_kill(void **state)
 	assert_int_equal(vbd_eventlog_find_run(svc->daemon->eventlog, server_id)->last, seq);
 }
 
-static void test_services_store__an_event_keeps_its_labels_and_owner(void **state)
+STORE_TEST(test_services_store__an_event_keeps_its_labels_and_owner)
 {
-	struct svc *svc = *state;
 	struct vbd_label_selector selector = {0};
 	struct vbd_labels *labels = vbd_labels_create(2);
 	struct vbd_event event = {.type = VBD_EVENT_AUDIT};
@@ -130,9 +128,8 @@ static void test_services_store__an_event_keeps_its_labels_and_owner(void **stat
 	assert_true(vbd_labels_match(found->labels, &selector));
 }
 
-static void test_services_store__the_log_holds_as_many_as_it_may(void **state)
+STORE_TEST(test_services_store__the_log_holds_as_many_as_it_may)
 {
-	struct svc *svc = *state;
 	const struct vbd_event event = {.type = VBD_EVENT_AUDIT};
 	uint64_t last;
 
@@ -148,9 +145,8 @@ static void test_services_store__the_log_holds_as_many_as_it_may(void **state)
 		svc->daemon->eventlog, vbd_eventlog_first(svc->daemon->eventlog) - 1));
 }
 
-static void test_services_store__a_store_that_fails_is_an_event(void **state)
+STORE_TEST(test_services_store__a_store_that_fails_is_an_event)
 {
-	struct svc *svc = *state;
 	char detail[240];
 	FILE *file;
 
@@ -171,9 +167,8 @@ static void test_services_store__a_store_that_fails_is_an_event(void **state)
 }
 
 /* No row is written while another connection holds the database. */
-static void test_services_store__a_run_that_uses_up_its_reserve_takes_ids_of_no_other(void **state)
+STORE_TEST(test_services_store__a_run_that_uses_up_its_reserve_takes_ids_of_no_other)
 {
-	struct svc *svc = *state;
 	const struct vbd_event event = {.type = VBD_EVENT_DAEMON_STARTED};
 	char path[sizeof(svc->config.state_dir) + 32];
 	uint64_t id, seq, reserve;
@@ -223,9 +218,8 @@ static void change(const struct svc *svc, const char *sql)
 }
 
 /* A table is gone: nothing says what the run may use. */
-static void test_services_store__a_run_that_can_not_load_takes_ids_of_no_other(void **state)
+STORE_TEST(test_services_store__a_run_that_can_not_load_takes_ids_of_no_other)
 {
-	struct svc *svc = *state;
 	uint64_t id = svc_buffer(svc, "", 4096, 0)->object.id;
 	uint64_t seq = vbd_eventlog_last(svc->daemon->eventlog);
 	char detail[240];
@@ -267,9 +261,8 @@ static bool load_without(struct vbd_database *database, unsigned int nth)
 	return failed;
 }
 
-static void test_services_store__what_is_kept_is_read_whole_or_not_at_all(void **state)
+STORE_TEST(test_services_store__what_is_kept_is_read_whole_or_not_at_all)
 {
-	struct svc *svc = *state;
 	struct vbd_desired row = {
 		.kind = "buffer", .name = "front", .owner = "", .body = "{\"size_bytes\": 1}"};
 	char path[sizeof(svc->config.state_dir) + 32];
@@ -308,11 +301,10 @@ static void spoil(const struct svc *svc, int64_t number, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-static void test_services_store__a_damaged_index_hides_no_row(void **state)
+STORE_TEST(test_services_store__a_damaged_index_hides_no_row)
 {
 	static const char root[] = "SELECT rootpage FROM sqlite_schema"
 				   " WHERE name = 'sqlite_autoindex_desired_1'";
-	struct svc *svc = *state;
 	struct vbd_desired row = {
 		.kind = "buffer", .name = "front", .owner = "", .body = "{\"size_bytes\": 1}"};
 
@@ -325,12 +317,11 @@ static void test_services_store__a_damaged_index_hides_no_row(void **state)
 	assert_int_equal(ask(svc, "SELECT count(*) FROM desired"), 0);
 }
 
-static void test_services_store__a_record_whose_kind_is_damaged_is_told(void **state)
+STORE_TEST(test_services_store__a_record_whose_kind_is_damaged_is_told)
 {
 	static const char damage[] =
 		"INSERT INTO records (kind, id, run, state, created_ns, ended_ns, body, sum)"
 		" VALUES ('prob_', 5, 1, 'done', 1, 2, '{}', 7) RETURNING 1";
-	struct svc *svc = *state;
 
 	svc_stop(svc);
 	assert_int_equal(ask(svc, damage), 1);
@@ -339,9 +330,8 @@ static void test_services_store__a_record_whose_kind_is_damaged_is_told(void **s
 	assert_non_null(strstr(vbd_keeper_state(svc->daemon).loss, "1 rows have values"));
 }
 
-static void test_services_store__a_record_with_other_bytes_is_told(void **state)
+STORE_TEST(test_services_store__a_record_with_other_bytes_is_told)
 {
-	struct svc *svc = *state;
 	char detail[240];
 
 	svc_stop(svc);
@@ -354,9 +344,8 @@ static void test_services_store__a_record_with_other_bytes_is_told(void **state)
 	assert_true(svc->daemon->registries[VBD_KIND_PROBE].past_ended.count == 0);
 }
 
-static void test_services_store__without_state_dir_nothing_is_kept(void **state)
+STORE_TEST(test_services_store__without_state_dir_nothing_is_kept)
 {
-	struct svc *svc = *state;
 	char detail[240];
 
 	svc->config.state_dir[0] = '\0';
@@ -365,42 +354,4 @@ static void test_services_store__without_state_dir_nothing_is_kept(void **state)
 	assert_int_equal(
 		vbd_keeper_check(svc->daemon, detail, sizeof(detail)), VBD_KEEPING_NOTHING);
 	assert_non_null(strstr(detail, "no state_dir"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_services_store__events_of_a_stopped_run_are_there, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_services_store__ids_grow_over_a_stop, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_services_store__ids_and_numbers_grow_over_a_kill, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_services_store__an_event_keeps_its_labels_and_owner, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_services_store__a_damaged_index_hides_no_row, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_services_store__a_record_whose_kind_is_damaged_is_told, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_services_store__a_record_with_other_bytes_is_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_services_store__the_log_holds_as_many_as_it_may, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_services_store__a_store_that_fails_is_an_event, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_services_store__a_run_that_uses_up_its_reserve_takes_ids_of_no_other,
-			setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_services_store__a_run_that_can_not_load_takes_ids_of_no_other, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_services_store__what_is_kept_is_read_whole_or_not_at_all, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_services_store__without_state_dir_nothing_is_kept, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("services_store", tests, NULL, NULL);
 }

@@ -82,9 +82,8 @@ static void assert_refused(const struct scene *scene, const struct vbd_transfer_
 
 /* Moving. */
 
-static void test_services_transfers__a_write_and_a_read(void **state)
+SVC_TEST(test_services_transfers__a_write_and_a_read)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	struct vbd_transfer_record *record = begin(&scene, &spec);
@@ -121,9 +120,8 @@ static void test_services_transfers__a_write_and_a_read(void **state)
 	assert_null(vbd_object_find(svc->daemon->transfers, "3", &svc->err));
 }
 
-static void test_services_transfers__a_chunk_is_no_longer_than_the_port_carries(void **state)
+SVC_TEST(test_services_transfers__a_chunk_is_no_longer_than_the_port_carries)
 {
-	struct svc *svc = *state;
 	struct vbd_transfer_record *record = NULL;
 	struct vbd_transfer_spec spec;
 	struct vbd_error err = {0};
@@ -145,7 +143,7 @@ static void test_services_transfers__a_chunk_is_no_longer_than_the_port_carries(
 		VBD_E_OUT_OF_RANGE);
 }
 
-static void test_services_transfers__what_fits_goes_inline_by_itself(void **state)
+SVC_TEST(test_services_transfers__what_fits_goes_inline_by_itself)
 {
 	static const struct {
 		enum vbd_op op;
@@ -158,7 +156,6 @@ static void test_services_transfers__what_fits_goes_inline_by_itself(void **stat
 		{VBD_OP_WRITE, 0, false},
 		{VBD_OP_READ, 1, false},
 	};
-	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
 	struct vbd_transfer_record *record;
 	struct vbd_transfer_spec spec;
@@ -181,11 +178,10 @@ static void test_services_transfers__what_fits_goes_inline_by_itself(void **stat
 	scene.here->mem.kind = VBD_MEM_ANONYMOUS;
 }
 
-static void test_services_transfers__messages_of_every_size(void **state)
+SVC_TEST(test_services_transfers__messages_of_every_size)
 {
 	static const uint32_t sizes[] = {
 		0, 1, VBD_INLINE_BYTES, VBD_INLINE_BYTES + 1, 4000, VBD_MESSAGE_BYTES_MAX};
-	struct svc *svc = *state;
 	struct vbd_listener_spec listener_spec = svc_listener_spec();
 	static uint8_t data[VBD_MESSAGE_BYTES_MAX + 1];
 	struct vbd_transfer_record *record = NULL;
@@ -220,9 +216,8 @@ static void test_services_transfers__messages_of_every_size(void **state)
 	assert_string_equal(err.pointer, "/data");
 }
 
-static void test_services_transfers__long_messages_have_so_many_slots(void **state)
+SVC_TEST(test_services_transfers__long_messages_have_so_many_slots)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_record *records[VBD_MSGPOOL_SLOTS];
 	struct vbd_transfer_record *record = NULL;
@@ -256,9 +251,8 @@ static void test_services_transfers__long_messages_have_so_many_slots(void **sta
 
 /* Refusing. */
 
-static void test_services_transfers__what_can_not_work_is_refused(void **state)
+SVC_TEST(test_services_transfers__what_can_not_work_is_refused)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 
@@ -275,9 +269,8 @@ static void test_services_transfers__what_can_not_work_is_refused(void **state)
 	assert_refused(&scene, &spec, VBD_E_WRONG_STATE, "/connection");
 }
 
-static void test_services_transfers__a_buffer_of_another_device_is_refused(void **state)
+SVC_TEST(test_services_transfers__a_buffer_of_another_device_is_refused)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	struct fake_device *second = fake_device_add("fake1");
@@ -292,9 +285,8 @@ static void test_services_transfers__a_buffer_of_another_device_is_refused(void 
 	(void)second;
 }
 
-static void test_services_transfers__an_atomic_has_its_size_and_alignment(void **state)
+SVC_TEST(test_services_transfers__an_atomic_has_its_size_and_alignment)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_device *device = scene.pair.active->conn->qp.device;
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_FETCH_ADD);
@@ -317,9 +309,8 @@ static void test_services_transfers__an_atomic_has_its_size_and_alignment(void *
 	assert_refused(&scene, &spec, VBD_E_WRONG_STATE, "/op");
 }
 
-static void test_services_transfers__what_must_go_inline_has_to_fit(void **state)
+SVC_TEST(test_services_transfers__what_must_go_inline_has_to_fit)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 
@@ -362,9 +353,8 @@ static void refuse_ranges(struct scene *scene, const struct vbd_transfer_spec *s
 	assert_int_equal(scene->here->users + scene->there->users, 0);
 }
 
-static void test_services_transfers__ranges_are_as_many_as_the_queue_pair_takes(void **state)
+SVC_TEST(test_services_transfers__ranges_are_as_many_as_the_queue_pair_takes)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_qp *qp = &scene.pair.active->conn->qp;
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_READ);
@@ -387,9 +377,8 @@ static void test_services_transfers__ranges_are_as_many_as_the_queue_pair_takes(
 	scene.here->state = VBD_BUFFER_READY;
 }
 
-static void test_services_transfers__ranges_go_inline_but_those_in_shared_memory(void **state)
+SVC_TEST(test_services_transfers__ranges_go_inline_but_those_in_shared_memory)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_SEND);
 	struct vbd_transfer_record *record;
@@ -408,9 +397,8 @@ static void test_services_transfers__ranges_go_inline_but_those_in_shared_memory
 	assert_true(vbd_list_empty(&scene.pair.active->conn->qp.transfers));
 }
 
-static void test_services_transfers__a_connection_has_one_peer(void **state)
+SVC_TEST(test_services_transfers__a_connection_has_one_peer)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_SEND);
 	struct vbd_peer_record peer = {0};
@@ -423,9 +411,8 @@ static void test_services_transfers__a_connection_has_one_peer(void **state)
 	assert_refused(&scene, &spec, VBD_E_BAD_VALUE, "/multicast_membership");
 }
 
-static void test_services_transfers__open_ones_are_limited(void **state)
+SVC_TEST(test_services_transfers__open_ones_are_limited)
 {
-	struct svc *svc = *state;
 	struct vbd_transfer_record *record = NULL;
 	struct vbd_transfer_spec spec;
 	struct vbd_error err = {0};
@@ -444,9 +431,8 @@ static void test_services_transfers__open_ones_are_limited(void **state)
 	assert_int_equal(scene.here->users, 2);
 }
 
-static void test_services_transfers__without_memory_nothing_is_left(void **state)
+SVC_TEST(test_services_transfers__without_memory_nothing_is_left)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	unsigned int nth = 0;
@@ -488,9 +474,8 @@ static void test_services_transfers__without_memory_nothing_is_left(void **state
 
 /* Several at once. */
 
-static void test_services_transfers__what_is_prepared_moves_when_started(void **state)
+SVC_TEST(test_services_transfers__what_is_prepared_moves_when_started)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	struct vbd_transfer_record *records[2];
@@ -511,9 +496,8 @@ static void test_services_transfers__what_is_prepared_moves_when_started(void **
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_CREATED), 2);
 }
 
-static void test_services_transfers__what_is_freed_unstarted_leaves_nothing(void **state)
+SVC_TEST(test_services_transfers__what_is_freed_unstarted_leaves_nothing)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	struct vbd_transfer_record *record = NULL;
@@ -528,9 +512,8 @@ static void test_services_transfers__what_is_freed_unstarted_leaves_nothing(void
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_CREATED), 0);
 }
 
-static void test_services_transfers__a_send_is_cut_into_messages(void **state)
+SVC_TEST(test_services_transfers__a_send_is_cut_into_messages)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_SEND);
 	struct vbd_transfer_record *record;
@@ -556,9 +539,8 @@ static void test_services_transfers__a_send_is_cut_into_messages(void **state)
 
 /* Stopping. */
 
-static void test_services_transfers__a_cancel_ends_it(void **state)
+SVC_TEST(test_services_transfers__a_cancel_ends_it)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	struct vbd_transfer_record *first, *second;
@@ -585,9 +567,8 @@ static void test_services_transfers__a_cancel_ends_it(void **state)
 	assert_int_equal(scene.pair.active->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_services_transfers__a_deadline_stops_what_waits(void **state)
+SVC_TEST(test_services_transfers__a_deadline_stops_what_waits)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	struct vbd_transfer_record *running, *waiting;
@@ -606,9 +587,8 @@ static void test_services_transfers__a_deadline_stops_what_waits(void **state)
 	assert_int_equal(scene.pair.active->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_services_transfers__what_can_not_be_called_back_costs_the_connection(void **state)
+SVC_TEST(test_services_transfers__what_can_not_be_called_back_costs_the_connection)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	struct vbd_transfer_record *record;
@@ -626,9 +606,8 @@ static void test_services_transfers__what_can_not_be_called_back_costs_the_conne
 	assert_int_equal(scene.pair.active->conn->qp.first_error.transfer, record->object.id);
 }
 
-static void test_services_transfers__what_has_no_place_in_flight_is_refused(void **state)
+SVC_TEST(test_services_transfers__what_has_no_place_in_flight_is_refused)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_READ);
 	struct vbd_transfer_record *record = NULL;
@@ -644,9 +623,8 @@ static void test_services_transfers__what_has_no_place_in_flight_is_refused(void
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
 }
 
-static void test_services_transfers__what_the_peer_has_no_room_for_is_refused(void **state)
+SVC_TEST(test_services_transfers__what_the_peer_has_no_room_for_is_refused)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_SEND);
 	struct vbd_transfer_record *record = NULL;
@@ -668,9 +646,8 @@ static void test_services_transfers__what_the_peer_has_no_room_for_is_refused(vo
 	wait_for_end(svc, record);
 }
 
-static void test_services_transfers__a_message_is_no_longer_than_the_device_sends(void **state)
+SVC_TEST(test_services_transfers__a_message_is_no_longer_than_the_device_sends)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_device *device = scene.pair.active->conn->qp.device;
 	uint32_t max_msg_bytes = device->attr.max_msg_bytes;
@@ -694,9 +671,8 @@ static void test_services_transfers__a_message_is_no_longer_than_the_device_send
 	device->attr.max_msg_bytes = max_msg_bytes;
 }
 
-static void test_services_transfers__a_cancel_that_is_not_heard_closes(void **state)
+SVC_TEST(test_services_transfers__a_cancel_that_is_not_heard_closes)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	struct vbd_transfer_record *record;
@@ -715,9 +691,8 @@ static void test_services_transfers__a_cancel_that_is_not_heard_closes(void **st
 
 /* Failing. */
 
-static void test_services_transfers__a_wrong_key_fails_it_and_its_connection_only(void **state)
+SVC_TEST(test_services_transfers__a_wrong_key_fails_it_and_its_connection_only)
 {
-	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
 	struct svc_pair other = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
@@ -749,9 +724,8 @@ static void test_services_transfers__a_wrong_key_fails_it_and_its_connection_onl
 
 /* Records. */
 
-static void test_services_transfers__the_newest_records_are_kept(void **state)
+SVC_TEST(test_services_transfers__the_newest_records_are_kept)
 {
-	struct svc *svc = *state;
 	struct vbd_transfer_spec spec;
 	uint64_t expected = 4;
 	struct scene scene;
@@ -773,9 +747,8 @@ static void test_services_transfers__the_newest_records_are_kept(void **state)
 	assert_int_equal(svc->daemon->transfers_done, 5);
 }
 
-static void test_services_transfers__a_refusal_names_both_in_full(void **state)
+SVC_TEST(test_services_transfers__a_refusal_names_both_in_full)
 {
-	struct svc *svc = *state;
 	struct vbd_transfer_record *record = NULL;
 	struct vbd_pd *pd = NULL, *home;
 	struct vbd_error err = {0};
@@ -794,42 +767,4 @@ static void test_services_transfers__a_refusal_names_both_in_full(void **state)
 	vbd_pd_destroy(pd);
 	assert_string_equal(err.text, "buffer 18446744073709551607 is in pd 0, and connection "
 				      "18446744073709551517 is in the default pd of fake0");
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_transfers__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_write_and_a_read),
-		TEST(a_refusal_names_both_in_full),
-		TEST(a_chunk_is_no_longer_than_the_port_carries),
-		TEST(what_fits_goes_inline_by_itself),
-		TEST(messages_of_every_size),
-		TEST(long_messages_have_so_many_slots),
-		TEST(what_can_not_work_is_refused),
-		TEST(a_buffer_of_another_device_is_refused),
-		TEST(an_atomic_has_its_size_and_alignment),
-		TEST(what_must_go_inline_has_to_fit),
-		TEST(ranges_are_as_many_as_the_queue_pair_takes),
-		TEST(ranges_go_inline_but_those_in_shared_memory),
-		TEST(a_connection_has_one_peer),
-		TEST(open_ones_are_limited),
-		TEST(without_memory_nothing_is_left),
-		TEST(what_is_prepared_moves_when_started),
-		TEST(what_is_freed_unstarted_leaves_nothing),
-		TEST(a_send_is_cut_into_messages),
-		TEST(a_cancel_ends_it),
-		TEST(a_deadline_stops_what_waits),
-		TEST(what_can_not_be_called_back_costs_the_connection),
-		TEST(what_has_no_place_in_flight_is_refused),
-		TEST(what_the_peer_has_no_room_for_is_refused),
-		TEST(a_cancel_that_is_not_heard_closes),
-		TEST(a_message_is_no_longer_than_the_device_sends),
-		TEST(a_wrong_key_fails_it_and_its_connection_only),
-		TEST(the_newest_records_are_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

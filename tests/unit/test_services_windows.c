@@ -96,10 +96,8 @@ static enum vbd_transfer_state reach(struct svc *svc, const struct scene *scene,
 	return record->transfer.state;
 }
 
-static void test_services_windows__a_peer_reaches_what_the_window_gives(void **state)
+SVC_TEST(test_services_windows__a_peer_reaches_what_the_window_gives)
 {
-	struct svc *svc = *state;
-
 	for (unsigned int type = 1; type <= 2; type++) {
 		struct scene scene = set_scene(svc);
 		const struct vbd_window_spec spec = spec_of(&scene, type);
@@ -120,9 +118,8 @@ static void test_services_windows__a_peer_reaches_what_the_window_gives(void **s
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_WINDOW_BOUND), 2);
 }
 
-static void test_services_windows__a_revoked_one_gives_nothing_and_others_go_on(void **state)
+SVC_TEST(test_services_windows__a_revoked_one_gives_nothing_and_others_go_on)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	const struct vbd_window_spec spec = spec_of(&scene, 1);
 	struct vbd_window_record *one = open_window(svc, &spec);
@@ -140,9 +137,8 @@ static void test_services_windows__a_revoked_one_gives_nothing_and_others_go_on(
 	assert_int_equal(svc->daemon->windows_revoked, 1);
 }
 
-static void test_services_windows__access_that_is_not_given_is_refused_to_peers(void **state)
+SVC_TEST(test_services_windows__access_that_is_not_given_is_refused_to_peers)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	struct vbd_window_spec spec = spec_of(&scene, 2);
 
@@ -151,9 +147,8 @@ static void test_services_windows__access_that_is_not_given_is_refused_to_peers(
 		VBD_TRANSFER_FAILED);
 }
 
-static void test_services_windows__bad_ones_are_refused_before_anything_is_made(void **state)
+SVC_TEST(test_services_windows__bad_ones_are_refused_before_anything_is_made)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	struct vbd_window_spec spec = spec_of(&scene, 2);
 
@@ -179,9 +174,8 @@ static void test_services_windows__bad_ones_are_refused_before_anything_is_made(
 	assert_refused(svc, &spec, VBD_E_WRONG_STATE, "");
 }
 
-static void test_services_windows__a_buffer_that_is_lost_or_elsewhere_is_refused(void **state)
+SVC_TEST(test_services_windows__a_buffer_that_is_lost_or_elsewhere_is_refused)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	struct vbd_window_spec spec = spec_of(&scene, 2);
 	struct vbd_buffer_spec buffer_spec = {
@@ -202,9 +196,8 @@ static void test_services_windows__a_buffer_that_is_lost_or_elsewhere_is_refused
 	assert_refused(svc, &spec, VBD_E_WRONG_STATE, "");
 }
 
-static void test_services_windows__one_that_was_revoked_says_so(void **state)
+SVC_TEST(test_services_windows__one_that_was_revoked_says_so)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	const struct vbd_window_spec spec = spec_of(&scene, 1);
 	struct vbd_window_record *record = open_window(svc, &spec);
@@ -218,9 +211,8 @@ static void test_services_windows__one_that_was_revoked_says_so(void **state)
 	assert_int_equal(problem.status, VBD_E_TIMED_OUT);
 }
 
-static void test_services_windows__their_buffer_stays_and_names_them(void **state)
+SVC_TEST(test_services_windows__their_buffer_stays_and_names_them)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	const struct vbd_window_spec spec = spec_of(&scene, 2);
 	struct vbd_window_record *record = open_window(svc, &spec);
@@ -236,9 +228,8 @@ static void test_services_windows__their_buffer_stays_and_names_them(void **stat
 	assert_int_equal(vbd_buffer_delete(scene.target, &svc->err), VBD_OK);
 }
 
-static void test_services_windows__what_the_device_can_not_is_refused(void **state)
+SVC_TEST(test_services_windows__what_the_device_can_not_is_refused)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	struct vbd_window_spec spec = spec_of(&scene, 2);
 	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
@@ -255,9 +246,8 @@ static void test_services_windows__what_the_device_can_not_is_refused(void **sta
 	(void)open_window(svc, &spec);
 }
 
-static void test_services_windows__memory_of_another_pd_is_refused(void **state)
+SVC_TEST(test_services_windows__memory_of_another_pd_is_refused)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	struct vbd_window_spec spec = spec_of(&scene, 2);
 	struct vbd_pd *pd = NULL, *home = scene.target->mem.pd;
@@ -273,9 +263,8 @@ static void test_services_windows__memory_of_another_pd_is_refused(void **state)
 	vbd_pd_destroy(pd);
 }
 
-static void test_services_windows__a_refusal_names_both_in_full(void **state)
+SVC_TEST(test_services_windows__a_refusal_names_both_in_full)
 {
-	struct svc *svc = *state;
 	struct vbd_window_record *record = NULL;
 	struct vbd_pd *pd = NULL, *home;
 	struct vbd_error err = {0};
@@ -298,9 +287,8 @@ static void test_services_windows__a_refusal_names_both_in_full(void **state)
 
 /* Devices that check a window only against its memory region. */
 
-static void test_services_windows__a_part_gets_a_region_of_its_own_on_rxe(void **state)
+SVC_TEST(test_services_windows__a_part_gets_a_region_of_its_own_on_rxe)
 {
-	struct svc *svc = *state;
 	struct scene scene;
 	struct vbd_window_spec spec;
 	struct vbd_window_record *record;
@@ -334,9 +322,8 @@ static void test_services_windows__a_part_gets_a_region_of_its_own_on_rxe(void *
 	SVC_UNTIL(svc, scene.target->users == 1);
 }
 
-static void test_services_windows__an_end_meets_a_region_on_its_way(void **state)
+SVC_TEST(test_services_windows__an_end_meets_a_region_on_its_way)
 {
-	struct svc *svc = *state;
 	struct vbd_window_record *record;
 	struct vbd_window_spec spec;
 	struct scene scene;
@@ -364,9 +351,8 @@ static void test_services_windows__an_end_meets_a_region_on_its_way(void **state
 
 /* Endings without a request. */
 
-static void test_services_windows__a_connection_takes_type_2_with_it(void **state)
+SVC_TEST(test_services_windows__a_connection_takes_type_2_with_it)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	const struct vbd_window_spec one = spec_of(&scene, 1), two = spec_of(&scene, 2);
 	struct vbd_window_record *stays = open_window(svc, &one);
@@ -387,9 +373,8 @@ static void test_services_windows__a_connection_takes_type_2_with_it(void **stat
 	assert_int_equal(vbd_registry_count(svc->daemon->windows), 1);
 }
 
-static void test_services_windows__another_connection_carries_a_revocation(void **state)
+SVC_TEST(test_services_windows__another_connection_carries_a_revocation)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	struct vbd_window_spec spec = spec_of(&scene, 1);
 	struct vbd_window_record *record;
@@ -413,10 +398,8 @@ static void test_services_windows__another_connection_carries_a_revocation(void 
 		1);
 }
 
-static void test_services_windows__a_bind_ends_with_its_connection(void **state)
+SVC_TEST(test_services_windows__a_bind_ends_with_its_connection)
 {
-	struct svc *svc = *state;
-
 	for (unsigned int type = 1; type <= 2; type++) {
 		struct scene scene = set_scene(svc);
 		const struct vbd_window_spec spec = spec_of(&scene, type);
@@ -436,9 +419,8 @@ static void test_services_windows__a_bind_ends_with_its_connection(void **state)
 	assert_int_equal(svc->daemon->windows_failed + svc->daemon->windows_revoked, 2);
 }
 
-static void test_services_windows__a_deadline_ends_a_bind_that_does_not_come_back(void **state)
+SVC_TEST(test_services_windows__a_deadline_ends_a_bind_that_does_not_come_back)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	struct vbd_window_spec spec = spec_of(&scene, 2);
 	const struct vbd_window_record *record;
@@ -458,9 +440,8 @@ static void test_services_windows__a_deadline_ends_a_bind_that_does_not_come_bac
 	fake_loopback(true);
 }
 
-static void test_services_windows__a_device_that_goes_takes_them_with_it(void **state)
+SVC_TEST(test_services_windows__a_device_that_goes_takes_them_with_it)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	const struct vbd_window_spec one = spec_of(&scene, 1), two = spec_of(&scene, 2);
 	const struct vbd_window_record *first = open_window(svc, &one);
@@ -477,9 +458,8 @@ static void test_services_windows__a_device_that_goes_takes_them_with_it(void **
 	assert_int_equal(scene.target->state, VBD_BUFFER_LOST);
 }
 
-static void test_services_windows__a_daemon_that_stops_takes_them_down(void **state)
+SVC_TEST(test_services_windows__a_daemon_that_stops_takes_them_down)
 {
-	struct svc *svc = *state;
 	struct scene scene = set_scene(svc);
 	const struct vbd_window_spec one = spec_of(&scene, 1), two = spec_of(&scene, 2);
 
@@ -491,9 +471,8 @@ static void test_services_windows__a_daemon_that_stops_takes_them_down(void **st
 	assert_int_equal(fake_live_total(), 0);
 }
 
-static void test_services_windows__ended_windows_make_room(void **state)
+SVC_TEST(test_services_windows__ended_windows_make_room)
 {
-	struct svc *svc = *state;
 	struct vbd_window_spec spec;
 	struct scene scene;
 
@@ -516,34 +495,4 @@ static void test_services_windows__ended_windows_make_room(void **state)
 	assert_int_equal(vbd_registry_count(svc->daemon->windows), 2);
 	assert_non_null(vbd_object_find(svc->daemon->windows, "mine", &svc->err));
 	assert_null(vbd_object_find(svc->daemon->windows, "1", NULL));
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_services_windows__##name, svc_setup, svc_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_peer_reaches_what_the_window_gives),
-		TEST(a_revoked_one_gives_nothing_and_others_go_on),
-		TEST(access_that_is_not_given_is_refused_to_peers),
-		TEST(bad_ones_are_refused_before_anything_is_made),
-		TEST(what_the_device_can_not_is_refused),
-		TEST(memory_of_another_pd_is_refused),
-		TEST(a_refusal_names_both_in_full),
-		TEST(a_part_gets_a_region_of_its_own_on_rxe),
-		TEST(an_end_meets_a_region_on_its_way),
-		TEST(a_buffer_that_is_lost_or_elsewhere_is_refused),
-		TEST(one_that_was_revoked_says_so),
-		TEST(their_buffer_stays_and_names_them),
-		TEST(a_connection_takes_type_2_with_it),
-		TEST(another_connection_carries_a_revocation),
-		TEST(a_bind_ends_with_its_connection),
-		TEST(a_deadline_ends_a_bind_that_does_not_come_back),
-		TEST(a_device_that_goes_takes_them_with_it),
-		TEST(a_daemon_that_stops_takes_them_down),
-		TEST(ended_windows_make_room),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

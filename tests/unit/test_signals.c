@@ -71,11 +71,10 @@ static void stop_in_order(void)
 		vbd_loop_turn(loop, true);
 }
 
-static void test_signals__the_first_one_calls_back_on_the_control_thread(void **state)
+TEST(test_signals__the_first_one_calls_back_on_the_control_thread)
 {
 	int status = status_of(stop_in_order);
 
-	(void)state;
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), EXIT_STOPPED);
 }
@@ -90,11 +89,10 @@ static void be_stuck_at_a_second_signal(void)
 		(void)pause();
 }
 
-static void test_signals__a_second_one_ends_a_stuck_process(void **state)
+TEST(test_signals__a_second_one_ends_a_stuck_process)
 {
 	int status = status_of(be_stuck_at_a_second_signal);
 
-	(void)state;
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), EXIT_FAILURE);
 }
@@ -107,11 +105,10 @@ static void be_stuck_at_the_deadline(void)
 		(void)pause();
 }
 
-static void test_signals__the_deadline_ends_a_stuck_process(void **state)
+TEST(test_signals__the_deadline_ends_a_stuck_process)
 {
 	int status = status_of(be_stuck_at_the_deadline);
 
-	(void)state;
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), EXIT_FAILURE);
 }
@@ -125,11 +122,10 @@ static void be_stuck_at_the_start(void)
 		(void)pause();
 }
 
-static void test_signals__one_during_the_start_ends_the_process(void **state)
+TEST(test_signals__one_during_the_start_ends_the_process)
 {
 	int status = status_of(be_stuck_at_the_start);
 
-	(void)state;
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGTERM);
 }
@@ -144,11 +140,10 @@ static void ignore_at_first(void)
 		(void)pause();
 }
 
-static void test_signals__one_that_the_shell_ignores_counts(void **state)
+TEST(test_signals__one_that_the_shell_ignores_counts)
 {
 	int status = status_of(ignore_at_first);
 
-	(void)state;
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), EXIT_FAILURE);
 }
@@ -175,11 +170,10 @@ static void hang_up(void)
 	_exit(EXIT_RELOADED);
 }
 
-static void test_signals__a_hangup_at_any_time_reloads_or_does_nothing(void **state)
+TEST(test_signals__a_hangup_at_any_time_reloads_or_does_nothing)
 {
 	int status = status_of(hang_up);
 
-	(void)state;
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), EXIT_RELOADED);
 }
@@ -198,26 +192,10 @@ static void hang_up_and_stop(void)
 		vbd_loop_turn(loop, true);
 }
 
-static void test_signals__a_hangup_that_nohup_ignores_counts_and_is_no_stop(void **state)
+TEST(test_signals__a_hangup_that_nohup_ignores_counts_and_is_no_stop)
 {
 	int status = status_of(hang_up_and_stop);
 
-	(void)state;
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), EXIT_STOPPED);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_signals__the_first_one_calls_back_on_the_control_thread),
-		cmocka_unit_test(test_signals__a_second_one_ends_a_stuck_process),
-		cmocka_unit_test(test_signals__the_deadline_ends_a_stuck_process),
-		cmocka_unit_test(test_signals__one_during_the_start_ends_the_process),
-		cmocka_unit_test(test_signals__one_that_the_shell_ignores_counts),
-		cmocka_unit_test(test_signals__a_hangup_at_any_time_reloads_or_does_nothing),
-		cmocka_unit_test(test_signals__a_hangup_that_nohup_ignores_counts_and_is_no_stop),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static size_t edits_of(const char *word, const char *name)
 	return similar.like ? similar.edits : SIZE_MAX;
 }
 
-static void test_similar__each_edit_counts_once(void **state)
+TEST(test_similar__each_edit_counts_once)
 {
 	static const struct {
 		const char *word, *name;
@@ -50,7 +50,6 @@ static void test_similar__each_edit_counts_once(void **state)
 		{"", "", SIZE_MAX},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		if (edits_of(cases[i].word, cases[i].name) != cases[i].edits)
 			fail_msg("%s, %s: %zu", cases[i].word, cases[i].name,
@@ -58,11 +57,10 @@ static void test_similar__each_edit_counts_once(void **state)
 	}
 }
 
-static void test_similar__long_words_are_not_compared(void **state)
+TEST(test_similar__long_words_are_not_compared)
 {
 	char word[65], name[65];
 
-	(void)state;
 	memset(word, 'a', 64);
 	memset(name, 'a', 64);
 	word[64] = name[64] = '\0';
@@ -74,14 +72,4 @@ static void test_similar__long_words_are_not_compared(void **state)
 	word[63] = '\0';
 	assert_int_equal(edits_of(word, name), 0);
 	assert_int_equal(edits_of("a", name), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_similar__each_edit_counts_once),
-		cmocka_unit_test(test_similar__long_words_are_not_compared),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,8 @@ static void give(struct vbd_slabs *slabs, struct vbd_slab_range *range)
 	assert_null(range->slab);
 }
 
-static void test_slab__many_ranges_need_one_registration(void **state)
+RIG_TEST(test_slab__many_ranges_need_one_registration)
 {
-	struct rig *rig = *state;
 	struct vbd_slabs *slabs = slabs_of(rig);
 	struct vbd_slab_range ranges[20];
 
@@ -52,9 +51,8 @@ static void test_slab__many_ranges_need_one_registration(void **state)
 	assert_int_equal(vbd_slabs_use(slabs).taken_bytes, 0);
 }
 
-static void test_slab__a_full_one_is_followed_by_another_and_one_stays(void **state)
+RIG_TEST(test_slab__a_full_one_is_followed_by_another_and_one_stays)
 {
-	struct rig *rig = *state;
 	struct vbd_slabs *slabs = slabs_of(rig);
 	struct vbd_slab_range ranges[7], again;
 
@@ -73,9 +71,8 @@ static void test_slab__a_full_one_is_followed_by_another_and_one_stays(void **st
 	assert_int_equal(fake_count("ibv_dereg_mr"), 3);
 }
 
-static void test_slab__a_large_range_has_its_own_and_leaves_nothing(void **state)
+RIG_TEST(test_slab__a_large_range_has_its_own_and_leaves_nothing)
 {
-	struct rig *rig = *state;
 	struct vbd_slabs *slabs = slabs_of(rig);
 	struct vbd_slab_range range;
 
@@ -88,9 +85,8 @@ static void test_slab__a_large_range_has_its_own_and_leaves_nothing(void **state
 	assert_int_equal(fake_live().mrs, 0);
 }
 
-static void test_slab__what_one_owner_received_the_next_does_not_see(void **state)
+RIG_TEST(test_slab__what_one_owner_received_the_next_does_not_see)
 {
-	struct rig *rig = *state;
 	struct vbd_slabs *slabs = slabs_of(rig);
 	struct vbd_slab_range range;
 	uint8_t *addr;
@@ -107,9 +103,8 @@ static void test_slab__what_one_owner_received_the_next_does_not_see(void **stat
 	give(slabs, &range);
 }
 
-static void test_slab__a_registration_that_fails_leaves_nothing(void **state)
+RIG_TEST(test_slab__a_registration_that_fails_leaves_nothing)
 {
-	struct rig *rig = *state;
 	struct vbd_slabs *slabs = slabs_of(rig);
 	struct vbd_slab_range range = {0};
 
@@ -138,9 +133,8 @@ static size_t mapped_bytes(void)
 	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static void test_slab__memory_that_can_not_be_registered_is_unmapped(void **state)
+RIG_TEST(test_slab__memory_that_can_not_be_registered_is_unmapped)
 {
-	struct rig *rig = *state;
 	struct vbd_slabs *slabs = slabs_of(rig);
 	struct vbd_slab_range range = {0};
 	size_t before_bytes = mapped_bytes();
@@ -172,9 +166,8 @@ static void *take_and_give(void *arg)
 	return NULL;
 }
 
-static void test_slab__threads_share_them(void **state)
+RIG_TEST(test_slab__threads_share_them)
 {
-	struct rig *rig = *state;
 	struct other others[4];
 	void *failed;
 
@@ -190,9 +183,8 @@ static void test_slab__threads_share_them(void **state)
 	assert_int_equal(vbd_slabs_use(slabs_of(rig)).taken_bytes, 0);
 }
 
-static void test_slab__a_device_that_goes_takes_its_slabs_along(void **state)
+RIG_TEST(test_slab__a_device_that_goes_takes_its_slabs_along)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
@@ -202,22 +194,4 @@ static void test_slab__a_device_that_goes_takes_its_slabs_along(void **state)
 	assert_int_equal(rig->removed, 1);
 	assert_int_equal(fake_live().mrs, 0);
 	assert_true(fake_device_let_go(rig->device));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_slab__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(many_ranges_need_one_registration),
-		TEST(a_full_one_is_followed_by_another_and_one_stays),
-		TEST(a_large_range_has_its_own_and_leaves_nothing),
-		TEST(what_one_owner_received_the_next_does_not_see),
-		TEST(a_registration_that_fails_leaves_nothing),
-		TEST(memory_that_can_not_be_registered_is_unmapped),
-		TEST(threads_share_them),
-		TEST(a_device_that_goes_takes_its_slabs_along),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,8 @@ static int tear_down(void **state)
 	return access(test.path, F_OK) < 0 ? 0 : -1;
 }
 
+#define SOCKETS_TEST(name) TEST_WITH(name, void *no_fixture, set_up, tear_down)
+
 static void listen_on(const char *addresses)
 {
 	assert_int_equal(vbd_config_set(&test.config, "listen", addresses, &test.err), VBD_OK);
@@ -110,13 +112,12 @@ static uint16_t free_port(void)
 	return port;
 }
 
-static void test_sockets__own_ones_are_opened_and_told_in_order(void **state)
+SOCKETS_TEST(test_sockets__own_ones_are_opened_and_told_in_order)
 {
 	char text[128], log[400];
 	uint16_t port = free_port();
 	int fd;
 
-	(void)state;
 	(void)snprintf(text, sizeof(text), "127.0.0.1:%u", port);
 	listen_on(text);
 	(void)snprintf(test.config.unix_socket, sizeof(test.config.unix_socket), "%s", test.path);
@@ -136,9 +137,8 @@ static void test_sockets__own_ones_are_opened_and_told_in_order(void **state)
 	assert_string_equal(test.sockets.own_path, "");
 }
 
-static void test_sockets__none_are_served_if_none_are_configured(void **state)
+SOCKETS_TEST(test_sockets__none_are_served_if_none_are_configured)
 {
-	(void)state;
 	serves("");
 	assert_int_equal(test.sockets.count, 0);
 	assert_string_equal(test.sockets.own_path, "");
@@ -186,11 +186,10 @@ static int make_socket(const char *path)
 	return close(bound(path, strlen(path) + 1));
 }
 
-static void test_sockets__another_file_at_the_path_stays(void **state)
+SOCKETS_TEST(test_sockets__another_file_at_the_path_stays)
 {
 	static int (*const make[])(const char *path) = {make_file, make_link, make_socket};
 
-	(void)state;
 	(void)snprintf(test.config.unix_socket, sizeof(test.config.unix_socket), "%s", test.path);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(make); i++) {
 		replace_by(make[i]);
@@ -200,12 +199,11 @@ static void test_sockets__another_file_at_the_path_stays(void **state)
 	assert_int_equal(rmdir(test.path), 0);
 }
 
-static void test_sockets__what_is_in_clear_for_others_is_warned_of(void **state)
+SOCKETS_TEST(test_sockets__what_is_in_clear_for_others_is_warned_of)
 {
 	char log[400], text[64];
 	uint16_t port = free_port();
 
-	(void)state;
 	(void)snprintf(text, sizeof(text), "0.0.0.0:%u", port);
 	listen_on(text);
 	assert_int_equal(open_all(), VBD_E_PERMISSION_DENIED);
@@ -226,13 +224,12 @@ static void test_sockets__what_is_in_clear_for_others_is_warned_of(void **state)
 	is(0, false, true);
 }
 
-static void test_sockets__an_address_that_is_not_here_yet_is_warned_of(void **state)
+SOCKETS_TEST(test_sockets__an_address_that_is_not_here_yet_is_warned_of)
 {
 	char text[128], log[400];
 	uint16_t port = free_port();
 	size_t next = 0;
 
-	(void)state;
 	(void)snprintf(
 		text, sizeof(text), "192.0.2.77:%u,127.0.0.1:%u,192.0.2.78:%u", port, port, port);
 	listen_on(text);
@@ -256,12 +253,11 @@ static void test_sockets__an_address_that_is_not_here_yet_is_warned_of(void **st
 	assert_string_equal(test.log + strlen(test.log) - strlen(log), log);
 }
 
-static void test_sockets__one_that_can_not_be_opened_closes_the_others(void **state)
+SOCKETS_TEST(test_sockets__one_that_can_not_be_opened_closes_the_others)
 {
 	char text[64];
 	int taken, next;
 
-	(void)state;
 	assert_int_equal(vbd_listen_tcp("127.0.0.1", 0, &taken, &test.err), VBD_OK);
 	(void)snprintf(text, sizeof(text), "127.0.0.1:%u,127.0.0.1:%u", free_port(),
 		vbd_listen_port(taken));
@@ -290,12 +286,11 @@ static int inherited_tcp(const char *addr)
 	return fd;
 }
 
-static void test_sockets__inherited_tcp_takes_the_place_of_all_own_addresses(void **state)
+SOCKETS_TEST(test_sockets__inherited_tcp_takes_the_place_of_all_own_addresses)
 {
 	char text[64], log[400];
 	int fd = inherited_tcp("127.0.0.1"), second = inherited_tcp("::1");
 
-	(void)state;
 	(void)snprintf(text, sizeof(text), "192.0.2.77:%u", free_port());
 	listen_on(text);
 	(void)snprintf(test.config.unix_socket, sizeof(test.config.unix_socket), "%s", test.path);
@@ -311,22 +306,20 @@ static void test_sockets__inherited_tcp_takes_the_place_of_all_own_addresses(voi
 	is(2, true, false);
 }
 
-static void test_sockets__an_inherited_address_that_is_refused_is_closed(void **state)
+SOCKETS_TEST(test_sockets__an_inherited_address_that_is_refused_is_closed)
 {
 	int first = inherited_tcp("127.0.0.1"), fd = inherited_tcp("0.0.0.0");
 
-	(void)state;
 	assert_int_equal(open_all(), VBD_E_PERMISSION_DENIED);
 	assert_false(is_open(first));
 	assert_false(is_open(fd));
 	assert_null(strstr(test.log, "0.0.0.0"));
 }
 
-static void test_sockets__an_inherited_unix_socket_stays_with_its_file(void **state)
+SOCKETS_TEST(test_sockets__an_inherited_unix_socket_stays_with_its_file)
 {
 	char name[128], log[400];
 
-	(void)state;
 	test.inherited.unix_fd = bound(test.path, strlen(test.path) + 1);
 	(void)snprintf(test.config.unix_socket, sizeof(test.config.unix_socket), "/nowhere/x");
 	(void)snprintf(log, sizeof(log), "serves HTTP on %s\n", test.path);
@@ -341,23 +334,4 @@ static void test_sockets__an_inherited_unix_socket_stays_with_its_file(void **st
 	test.inherited.unix_fd = bound(name, 1 + strlen(name + 1));
 	(void)snprintf(log, sizeof(log), "serves HTTP on @%s\n", name + 1);
 	serves(log);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_sockets__##name, set_up, tear_down)
-		TEST(own_ones_are_opened_and_told_in_order),
-		TEST(none_are_served_if_none_are_configured),
-		TEST(another_file_at_the_path_stays),
-		TEST(what_is_in_clear_for_others_is_warned_of),
-		TEST(an_address_that_is_not_here_yet_is_warned_of),
-		TEST(one_that_can_not_be_opened_closes_the_others),
-		TEST(inherited_tcp_takes_the_place_of_all_own_addresses),
-		TEST(an_inherited_address_that_is_refused_is_closed),
-		TEST(an_inherited_unix_socket_stays_with_its_file),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static const char *picked(const struct vbd_gid *gids, size_t count,
 	return text;
 }
 
-static void test_source__a_gid_of_roce_is_an_address(void **state)
+TEST(test_source__a_gid_of_roce_is_an_address)
 {
 	const struct vbd_gid gids[] = {
 		gid_of("fe80::5054:ff:fe4c:101", "roce_v2"),
@@ -64,7 +64,6 @@ static void test_source__a_gid_of_roce_is_an_address(void **state)
 		gid_of("fd00:76::1", "roce_v1"),
 	};
 
-	(void)state;
 	assert_string_equal(picked(gids, 3, NULL, "10.76.0.9", 0), "10.76.0.1");
 	assert_string_equal(picked(gids, 3, NULL, "0.0.0.0", 0), "10.76.0.1");
 	assert_string_equal(picked(gids, 3, NULL, "fd00:76::9", 0), "fd00:76::1%0");
@@ -73,11 +72,10 @@ static void test_source__a_gid_of_roce_is_an_address(void **state)
 	assert_string_equal(picked(gids, 0, NULL, "10.76.0.9", 0), "none");
 }
 
-static void test_source__a_link_local_peer_wants_its_own_interface(void **state)
+TEST(test_source__a_link_local_peer_wants_its_own_interface)
 {
 	const struct vbd_gid gid = gid_of("fe80::1", "roce_v2");
 
-	(void)state;
 	assert_string_equal(picked(&gid, 1, NULL, "fe80::2", LOOPBACK_INDEX), "fe80::1%1");
 	assert_string_equal(picked(&gid, 1, NULL, "fe80::2", 0), "fe80::1%1");
 	assert_string_equal(picked(&gid, 1, NULL, "fe80::2", LOOPBACK_INDEX + 1), "none");
@@ -85,7 +83,7 @@ static void test_source__a_link_local_peer_wants_its_own_interface(void **state)
 }
 
 /* 10.76.0.1/24, 10.76.7.1/24 and fd00:76::1/64, fd00:76:7::1/64, of an interface and its VLAN. */
-static void test_source__an_address_of_the_same_network_is_preferred(void **state)
+TEST(test_source__an_address_of_the_same_network_is_preferred)
 {
 	static const char *const addrs[] = {"10.76.0.1", "10.76.7.1", "fd00:76::1", "fd00:76:7::1"};
 	struct vbd_gid gids[] = {
@@ -100,7 +98,6 @@ static void test_source__an_address_of_the_same_network_is_preferred(void **stat
 	struct ifaddrs list[VBD_ARRAY_LEN(addrs)] = {0};
 	static char name[] = "eth7";
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(addrs); i++) {
 		own[i] = addr_of(addrs[i], 0);
 		list[i].ifa_name = name;
@@ -116,14 +113,13 @@ static void test_source__an_address_of_the_same_network_is_preferred(void **stat
 }
 
 /* RFC 3927 2.6: hosts beyond the link know nothing of 169.254.0.0/16. */
-static void test_source__an_ipv4_link_local_address_is_for_peers_on_the_link(void **state)
+TEST(test_source__an_ipv4_link_local_address_is_for_peers_on_the_link)
 {
 	const struct vbd_gid gids[] = {
 		gid_of("::ffff:169.254.7.1", "roce_v2"),
 		gid_of("::ffff:10.76.0.1", "roce_v2"),
 	};
 
-	(void)state;
 	assert_string_equal(picked(gids, 2, NULL, "10.76.0.9", 0), "10.76.0.1");
 	assert_string_equal(picked(gids, 2, NULL, "0.0.0.0", 0), "10.76.0.1");
 	assert_string_equal(picked(gids, 2, NULL, "169.254.9.9", 0), "169.254.7.1");
@@ -144,13 +140,12 @@ static const char *is_down(const struct ifaddrs *interfaces, const char *towards
 		   : "none";
 }
 
-static void test_source__an_interface_that_is_down_is_found_by_its_network(void **state)
+TEST(test_source__an_interface_that_is_down_is_found_by_its_network)
 {
 	struct sockaddr_storage mask = addr_of("255.255.255.0", 0);
 	struct sockaddr_storage own[] = {addr_of("10.76.0.1", 0), addr_of("10.76.7.1", 0)};
 	struct ifaddrs list[3] = {{.ifa_next = &list[1]}, {.ifa_next = &list[2]}};
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		list[i + 1].ifa_addr = (struct sockaddr *)&own[i];
 		list[i + 1].ifa_netmask = (struct sockaddr *)&mask;
@@ -192,13 +187,12 @@ static void describe(struct interface *interface, const void *hardware, uint8_t 
 	}
 }
 
-static void test_source__an_iwarp_device_is_found_by_its_ethernet_address(void **state)
+TEST(test_source__an_iwarp_device_is_found_by_its_ethernet_address)
 {
 	static const uint8_t mac[] = {0x52, 0x54, 0, 0x4c, 2, 1};
 	struct vbd_gid gid = {.type = "ib", .vlan_id = -1};
 	struct interface interface;
 
-	(void)state;
 	memcpy(gid.raw, mac, sizeof(mac));
 	describe(&interface, mac, sizeof(mac));
 	assert_string_equal(picked(&gid, 1, interface.list, "10.77.0.9", 0), "10.77.0.1");
@@ -208,13 +202,12 @@ static void test_source__an_iwarp_device_is_found_by_its_ethernet_address(void *
 	assert_string_equal(picked(&gid, 1, interface.list, "10.77.0.9", 0), "none");
 }
 
-static void test_source__an_infiniband_port_is_found_by_the_gid_of_ipoib(void **state)
+TEST(test_source__an_infiniband_port_is_found_by_the_gid_of_ipoib)
 {
 	uint8_t hardware[20] = {0x80, 0, 0, 0x48};
 	struct vbd_gid gid = gid_of("fe80::2:c903:1:2", "ib");
 	struct interface interface;
 
-	(void)state;
 	memcpy(hardware + 4, gid.raw, sizeof(gid.raw));
 	describe(&interface, hardware, sizeof(hardware));
 	assert_string_equal(picked(&gid, 1, interface.list, "10.77.0.9", 0), "10.77.0.1");
@@ -230,7 +223,7 @@ static const struct vbd_gid *sender(const struct vbd_gid *gids, size_t count,
 	return vbd_source_find(gids, count, interfaces, (const struct sockaddr *)&addr);
 }
 
-static void test_source__an_address_is_sent_from_with_its_own_gid(void **state)
+TEST(test_source__an_address_is_sent_from_with_its_own_gid)
 {
 	const struct vbd_gid gids[] = {
 		gid_of("::ffff:10.76.0.1", "roce_v1"),
@@ -239,7 +232,6 @@ static void test_source__an_address_is_sent_from_with_its_own_gid(void **state)
 		gid_of("fe80::1", "roce_v2"),
 	};
 
-	(void)state;
 	assert_ptr_equal(sender(gids, 4, NULL, "10.76.0.1", 0), &gids[1]);
 	assert_ptr_equal(sender(gids, 4, NULL, "10.76.0.2", 0), &gids[2]);
 	assert_null(sender(gids, 4, NULL, "10.76.0.3", 0));
@@ -250,13 +242,12 @@ static void test_source__an_address_is_sent_from_with_its_own_gid(void **state)
 	assert_false(vbd_source_has_interface(gids, 4, NULL, "eth7"));
 }
 
-static void test_source__an_iwarp_device_sends_from_what_its_interface_has(void **state)
+TEST(test_source__an_iwarp_device_sends_from_what_its_interface_has)
 {
 	static const uint8_t mac[] = {0x52, 0x54, 0, 0x4c, 2, 1};
 	struct vbd_gid gid = {.type = "ib", .vlan_id = -1};
 	struct interface interface;
 
-	(void)state;
 	memcpy(gid.raw, mac, sizeof(mac));
 	describe(&interface, mac, sizeof(mac));
 	assert_ptr_equal(sender(&gid, 1, interface.list, "10.77.0.1", 0), &gid);
@@ -269,12 +260,11 @@ static void test_source__an_iwarp_device_sends_from_what_its_interface_has(void 
 	assert_false(vbd_source_has_interface(&gid, 1, interface.list, "eth7"));
 }
 
-static void test_source__addresses_of_no_family_are_none(void **state)
+TEST(test_source__addresses_of_no_family_are_none)
 {
 	const struct sockaddr none = {.sa_family = AF_UNIX};
 	struct sockaddr_storage addr = addr_of("fe80::1", 0);
 
-	(void)state;
 	assert_int_equal(vbd_sockaddr_bytes(&none), 0);
 	assert_false(vbd_sockaddr_needs_scope(&none));
 	assert_true(vbd_sockaddr_needs_scope((struct sockaddr *)&addr));
@@ -287,7 +277,7 @@ static void test_source__addresses_of_no_family_are_none(void **state)
 	assert_true(vbd_sockaddr_is_any((struct sockaddr *)&addr));
 }
 
-static void test_source__prefixes_of_any_length_are_networks(void **state)
+TEST(test_source__prefixes_of_any_length_are_networks)
 {
 	static const struct {
 		const char *mask, *near, *far;
@@ -304,7 +294,6 @@ static void test_source__prefixes_of_any_length_are_networks(void **state)
 	struct sockaddr_storage own = addr_of("10.76.7.1", 0);
 	struct ifaddrs interface = {.ifa_addr = (struct sockaddr *)&own};
 
-	(void)state;
 	/* Without a mask nobody knows what is near. */
 	assert_string_equal(picked(gids, 2, &interface, "10.76.7.1", 0), "10.76.9.9");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
@@ -316,7 +305,7 @@ static void test_source__prefixes_of_any_length_are_networks(void **state)
 	}
 }
 
-static void test_source__what_is_picked_is_an_address_and_nothing_else(void **state)
+TEST(test_source__what_is_picked_is_an_address_and_nothing_else)
 {
 	static const uint8_t mac[] = {0x52, 0x54, 0, 0x4c, 2, 1};
 	const struct vbd_gid roce[] = {
@@ -326,7 +315,6 @@ static void test_source__what_is_picked_is_an_address_and_nothing_else(void **st
 	struct interface interface;
 	struct sockaddr_storage got;
 
-	(void)state;
 	memset(&got, 0xff, sizeof(got));
 	assert_true(vbd_source_pick(roce, 2, NULL, (struct sockaddr *)&four, &got));
 	assert_memory_equal(&got, &four, sizeof(got));
@@ -344,7 +332,7 @@ static void test_source__what_is_picked_is_an_address_and_nothing_else(void **st
 	assert_false(vbd_source_of_gid(&iwarp, &got));
 }
 
-static void test_source__addresses_are_the_same_in_all_their_bytes(void **state)
+TEST(test_source__addresses_are_the_same_in_all_their_bytes)
 {
 	static const struct {
 		const char *a, *b;
@@ -363,7 +351,6 @@ static void test_source__addresses_are_the_same_in_all_their_bytes(void **state)
 		{"::ffff:10.76.0.1", "10.76.0.1", 0, 0, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct sockaddr_storage a = addr_of(rows[i].a, rows[i].scope_a);
 		struct sockaddr_storage b = addr_of(rows[i].b, rows[i].scope_b);
@@ -379,7 +366,7 @@ static void test_source__addresses_are_the_same_in_all_their_bytes(void **state)
 		sizeof(struct sockaddr_in6));
 }
 
-static void test_source__a_bind_that_fails_is_judged_by_whose_address_it_is(void **state)
+TEST(test_source__a_bind_that_fails_is_judged_by_whose_address_it_is)
 {
 	static const struct {
 		const char *addr;
@@ -398,7 +385,6 @@ static void test_source__a_bind_that_fails_is_judged_by_whose_address_it_is(void
 
 	struct ifaddrs *interfaces;
 
-	(void)state;
 	assert_int_equal(getifaddrs(&interfaces), 0);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct sockaddr_storage addr = addr_of(rows[i].addr, 0);
@@ -430,26 +416,4 @@ static void test_source__a_bind_that_fails_is_judged_by_whose_address_it_is(void
 			rows[i].status);
 	}
 	freeifaddrs(interfaces);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_source__a_gid_of_roce_is_an_address),
-		cmocka_unit_test(test_source__a_link_local_peer_wants_its_own_interface),
-		cmocka_unit_test(test_source__an_address_of_the_same_network_is_preferred),
-		cmocka_unit_test(test_source__an_ipv4_link_local_address_is_for_peers_on_the_link),
-		cmocka_unit_test(test_source__an_interface_that_is_down_is_found_by_its_network),
-		cmocka_unit_test(test_source__an_iwarp_device_is_found_by_its_ethernet_address),
-		cmocka_unit_test(test_source__an_infiniband_port_is_found_by_the_gid_of_ipoib),
-		cmocka_unit_test(test_source__an_address_is_sent_from_with_its_own_gid),
-		cmocka_unit_test(test_source__an_iwarp_device_sends_from_what_its_interface_has),
-		cmocka_unit_test(test_source__addresses_of_no_family_are_none),
-		cmocka_unit_test(test_source__prefixes_of_any_length_are_networks),
-		cmocka_unit_test(test_source__what_is_picked_is_an_address_and_nothing_else),
-		cmocka_unit_test(test_source__addresses_are_the_same_in_all_their_bytes),
-		cmocka_unit_test(test_source__a_bind_that_fails_is_judged_by_whose_address_it_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,13 +63,14 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_specs__each_item_is_of_its_list_and_line(void **state)
+#define SPECS_TEST(name) TEST_WITH(name, void *no_fixture, setup, teardown)
+
+SPECS_TEST(test_specs__each_item_is_of_its_list_and_line)
 {
 	struct vbd_config_specs specs =
 		loaded("connections:\n- name: c\nworkers: 2\nlisteners:\n- name: a\n-\n  name: b\n"
 		       "buffers:\n");
 
-	(void)state;
 	assert_int_equal(specs.count, 3);
 	assert_string_equal(specs.items[0].list, "connections");
 	assert_int_equal(specs.items[0].line, 2);
@@ -84,12 +85,11 @@ static void test_specs__each_item_is_of_its_list_and_line(void **state)
 	assert_null(specs.items);
 }
 
-static void test_specs__a_file_without_lists_has_no_items(void **state)
+SPECS_TEST(test_specs__a_file_without_lists_has_no_items)
 {
 	static const char *const files[] = {"", "# nothing\n", "workers: 2\n", "- listeners\n",
 		"listeners:\nbuffers: []\n", "? [listeners]\n: [{a: 1}]\n"};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(files); i++) {
 		struct vbd_config_specs specs = loaded(files[i]);
 
@@ -98,7 +98,7 @@ static void test_specs__a_file_without_lists_has_no_items(void **state)
 	}
 }
 
-static void test_specs__values_become_those_of_json(void **state)
+SPECS_TEST(test_specs__values_become_those_of_json)
 {
 	static const struct {
 		const char *yaml, *json;
@@ -138,7 +138,6 @@ static void test_specs__values_become_those_of_json(void **state)
 	};
 	char yaml[128], json[128];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct vbd_config_specs specs;
 
@@ -151,9 +150,8 @@ static void test_specs__values_become_those_of_json(void **state)
 	}
 }
 
-static void test_specs__what_is_no_list_of_mappings_is_refused(void **state)
+SPECS_TEST(test_specs__what_is_no_list_of_mappings_is_refused)
 {
-	(void)state;
 	refuse("workers: 2\nlisteners: 5\n", VBD_E_WRONG_TYPE, "listeners",
 		"2: listeners: needs a list");
 	refuse("buffers: {a: 1}\n", VBD_E_WRONG_TYPE, "buffers", "1: buffers: needs a list");
@@ -178,13 +176,12 @@ static void nest(char *yaml, int depth, const char *open, const char *close)
 	strcat(yaml, "}\n");
 }
 
-static void test_specs__an_item_is_so_deep(void **state)
+SPECS_TEST(test_specs__an_item_is_so_deep)
 {
 	static const char *const brackets[][2] = {{"{a: ", "}"}, {"[", "]"}};
 	struct vbd_config_specs specs;
 	char yaml[128];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(brackets); i++) {
 		nest(yaml, 7, brackets[i][0], brackets[i][1]);
 		specs = loaded(yaml);
@@ -197,26 +194,24 @@ static void test_specs__an_item_is_so_deep(void **state)
 }
 
 /* A part of the file that is referred to often makes a long item of a short file. */
-static void test_specs__an_item_is_so_long(void **state)
+SPECS_TEST(test_specs__an_item_is_so_long)
 {
 	static char yaml[8192];
 	size_t used =
 		(size_t)snprintf(yaml, sizeof(yaml), "buffers:\n- a: &text %0*d\n  b: [1", 2000, 0);
 
-	(void)state;
 	for (int i = 0; i < 40; i++)
 		used += (size_t)snprintf(yaml + used, sizeof(yaml) - used, ", *text");
 	strcat(yaml, "]\n");
 	refuse(yaml, VBD_E_BAD_VALUE, "buffers", "2: buffers: an item is too long or too deep");
 }
 
-static void test_specs__there_are_so_many(void **state)
+SPECS_TEST(test_specs__there_are_so_many)
 {
 	static char yaml[32768];
 	struct vbd_config_specs specs;
 	size_t used = (size_t)snprintf(yaml, sizeof(yaml), "buffers:\n");
 
-	(void)state;
 	for (int i = 0; i < VBD_SPECS_MAX; i++)
 		used += (size_t)snprintf(yaml + used, sizeof(yaml) - used, "- {a: 1}\n");
 	specs = loaded(yaml);
@@ -226,21 +221,4 @@ static void test_specs__there_are_so_many(void **state)
 	refuse(yaml, VBD_E_TOO_LONG, "connections",
 		"1026: connections: listeners, buffers and connections are more than 1024 "
 		"together");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_specs__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(each_item_is_of_its_list_and_line),
-		TEST(a_file_without_lists_has_no_items),
-		TEST(values_become_those_of_json),
-		TEST(what_is_no_list_of_mappings_is_refused),
-		TEST(an_item_is_so_deep),
-		TEST(an_item_is_so_long),
-		TEST(there_are_so_many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

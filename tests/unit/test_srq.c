@@ -60,9 +60,8 @@ static void assert_posted(struct vbd_srq *srq, unsigned int posted)
 	assert_int_equal(posted + srq->spare_count, DEPTH);
 }
 
-static void test_srq__its_receives_are_counted_and_go_with_it(void **state)
+RIG_TEST(test_srq__its_receives_are_counted_and_go_with_it)
 {
-	struct rig *rig = *state;
 	struct vbd_srq *srq = make(rig, 0);
 	struct vbd_cq *cq = srq->cq;
 
@@ -85,9 +84,8 @@ static void test_srq__its_receives_are_counted_and_go_with_it(void **state)
 	assert_int_equal(vbd_counter_get(&cq->outstanding), 0);
 }
 
-static void test_srq__the_last_to_use_a_deleted_cq_takes_it_along(void **state)
+RIG_TEST(test_srq__the_last_to_use_a_deleted_cq_takes_it_along)
 {
-	struct rig *rig = *state;
 	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
 	const struct vbd_srq_params params = {.depth = DEPTH, .recv_size_bytes = 64};
 	struct vbd_srq *srq;
@@ -107,9 +105,8 @@ static void test_srq__the_last_to_use_a_deleted_cq_takes_it_along(void **state)
 	assert_int_equal(fake_live().cqs, 0);
 }
 
-static void test_srq__without_a_limit_a_receive_is_posted_again_at_once(void **state)
+RIG_TEST(test_srq__without_a_limit_a_receive_is_posted_again_at_once)
 {
-	struct rig *rig = *state;
 	struct vbd_srq *srq = make(rig, 0);
 	struct rig_conn *rc = user(rig, srq, VBD_SERVICE_SINK);
 
@@ -125,13 +122,12 @@ static void test_srq__without_a_limit_a_receive_is_posted_again_at_once(void **s
 	rig_settle(rig);
 }
 
-static void test_srq__with_a_limit_they_are_posted_together_when_half_of_it_is_left(void **state)
+RIG_TEST(test_srq__with_a_limit_they_are_posted_together_when_half_of_it_is_left)
 {
 	/* The receives that are left when none is posted again yet. */
 	static const struct {
 		uint32_t limit, left;
 	} rows[] = {{4, 2}, {3, 2}, {2, 1}, {1, 1}};
-	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct vbd_srq *srq = make(rig, rows[i].limit);
@@ -153,9 +149,8 @@ static void test_srq__with_a_limit_they_are_posted_together_when_half_of_it_is_l
 	}
 }
 
-static void test_srq__an_event_of_the_device_fills_it_up(void **state)
+RIG_TEST(test_srq__an_event_of_the_device_fills_it_up)
 {
-	struct rig *rig = *state;
 	struct vbd_srq *srq = make(rig, 4);
 	struct rig_conn *rc = user(rig, srq, VBD_SERVICE_SINK);
 
@@ -172,9 +167,8 @@ static void test_srq__an_event_of_the_device_fills_it_up(void **state)
 	rig_settle(rig);
 }
 
-static void test_srq__one_limit_command_is_under_way_at_a_time(void **state)
+RIG_TEST(test_srq__one_limit_command_is_under_way_at_a_time)
 {
-	struct rig *rig = *state;
 	struct vbd_srq *srq = make(rig, 0);
 
 	vbd_srq_set_limit(srq, 3);
@@ -197,9 +191,8 @@ static void test_srq__one_limit_command_is_under_way_at_a_time(void **state)
 	rig_settle(rig);
 }
 
-static void test_srq__messages_that_nobody_read_come_back_with_the_end_of_their_user(void **state)
+RIG_TEST(test_srq__messages_that_nobody_read_come_back_with_the_end_of_their_user)
 {
-	struct rig *rig = *state;
 	struct vbd_srq *srq = make(rig, 0);
 	struct rig_conn *other = user(rig, srq, VBD_SERVICE_INBOX);
 	struct rig_conn *rc = user(rig, srq, VBD_SERVICE_INBOX);
@@ -223,9 +216,8 @@ static void test_srq__messages_that_nobody_read_come_back_with_the_end_of_their_
 	rig_settle(rig);
 }
 
-static void test_srq__receives_that_can_not_be_posted_wait_for_the_next_time(void **state)
+RIG_TEST(test_srq__receives_that_can_not_be_posted_wait_for_the_next_time)
 {
-	struct rig *rig = *state;
 	struct vbd_srq *srq = make(rig, 0);
 	struct rig_conn *rc = user(rig, srq, VBD_SERVICE_SINK);
 
@@ -248,9 +240,8 @@ static void test_srq__receives_that_can_not_be_posted_wait_for_the_next_time(voi
 	rig_settle(rig);
 }
 
-static void test_srq__a_message_before_the_attach_command_is_not_lost(void **state)
+RIG_TEST(test_srq__a_message_before_the_attach_command_is_not_lost)
 {
-	struct rig *rig = *state;
 	struct vbd_srq *srq = make(rig, 0);
 	struct rig_listener *listener = rig_listener(rig);
 	struct rig_conn *rc;
@@ -268,9 +259,8 @@ static void test_srq__a_message_before_the_attach_command_is_not_lost(void **sta
 	rig_release(rc);
 }
 
-static void test_srq__only_its_own_device_takes_it_along(void **state)
+RIG_TEST(test_srq__only_its_own_device_takes_it_along)
 {
-	struct rig *rig = *state;
 	struct fake_device *other = fake_device_add("fake1");
 	struct vbd_srq *srq;
 
@@ -287,24 +277,4 @@ static void test_srq__only_its_own_device_takes_it_along(void **state)
 	rig_settle(rig);
 	assert_int_equal(fake_live().srqs, 0);
 	assert_true(fake_device_let_go(rig->device));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_srq__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(its_receives_are_counted_and_go_with_it),
-		TEST(the_last_to_use_a_deleted_cq_takes_it_along),
-		TEST(without_a_limit_a_receive_is_posted_again_at_once),
-		TEST(with_a_limit_they_are_posted_together_when_half_of_it_is_left),
-		TEST(an_event_of_the_device_fills_it_up),
-		TEST(one_limit_command_is_under_way_at_a_time),
-		TEST(messages_that_nobody_read_come_back_with_the_end_of_their_user),
-		TEST(receives_that_can_not_be_posted_wait_for_the_next_time),
-		TEST(a_message_before_the_attach_command_is_not_lost),
-		TEST(only_its_own_device_takes_it_along),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,7 +114,7 @@ static char *read_source(const char *path)
 	return text;
 }
 
-static void test_stats_table__the_contract_has_each_name(void **state)
+SVC_TEST(test_stats_table__the_contract_has_each_name)
 {
 	char *contract = read_source(VBD_SOURCE_DIR "/openapi.yaml");
 	const char *begin = strstr(contract, "\n    Stats:\n");
@@ -126,7 +126,7 @@ static void test_stats_table__the_contract_has_each_name(void **state)
 	end = strstr(begin, "\n    Capability:\n");
 	assert_non_null(end);
 	end[1] = '\0';
-	read_table(*state, table);
+	read_table(svc, table);
 	for (size_t i = 0; i < table->count; i++) {
 		char line[ROW_CHARS + 16];
 
@@ -156,17 +156,17 @@ static void add_names(const struct vbd_stat *stat, void *arg)
 	vbd_stat_flatten(stat, add_name, arg);
 }
 
-static void test_stats_table__no_name_stands_for_two_numbers(void **state)
+SVC_TEST(test_stats_table__no_name_stands_for_two_numbers)
 {
 	struct names *names = calloc(1, sizeof(*names));
 
 	assert_non_null(names);
-	walk(*state, add_names, names);
+	walk(svc, add_names, names);
 	assert_in_range(names->count, 200, NAMES_MAX);
 	free(names);
 }
 
-static void test_stats_table__a_name_follows_from_the_metric(void **state)
+SVC_TEST(test_stats_table__a_name_follows_from_the_metric)
 {
 	static const struct {
 		struct vbd_stat stat;
@@ -195,7 +195,6 @@ static void test_stats_table__a_name_follows_from_the_metric(void **state)
 	};
 	char name[ROW_CHARS];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct vbd_stat stat = rows[i].stat;
 		static struct vbd_histogram none;
@@ -228,9 +227,9 @@ static void check_metric(const struct vbd_stat *stat, void *arg)
 		fail_msg("%s: a sum over a label is for /v1/stats only", stat->metric);
 }
 
-static void test_stats_table__metrics_are_named_by_type_and_unit(void **state)
+SVC_TEST(test_stats_table__metrics_are_named_by_type_and_unit)
 {
-	walk(*state, check_metric, NULL);
+	walk(svc, check_metric, NULL);
 }
 
 struct number {
@@ -272,9 +271,8 @@ static void assert_number(const struct svc *svc, uint64_t value, const char *fmt
 			(unsigned long long)number.value, (unsigned long long)value);
 }
 
-static void test_stats_table__each_operation_has_its_numbers(void **state)
+SVC_TEST(test_stats_table__each_operation_has_its_numbers)
 {
-	struct svc *svc = *state;
 	struct vbd_daemon *daemon = svc->daemon;
 	struct vbd_op_counters *totals = daemon->fabric->workers[0]->op_totals;
 
@@ -301,9 +299,8 @@ static void test_stats_table__each_operation_has_its_numbers(void **state)
 	}
 }
 
-static void test_stats_table__each_end_has_its_number(void **state)
+SVC_TEST(test_stats_table__each_end_has_its_number)
 {
-	struct svc *svc = *state;
 	struct vbd_daemon *daemon = svc->daemon;
 
 	for (enum vbd_reason reason = 0; reason < VBD_REASON_COUNT; reason++) {
@@ -355,9 +352,8 @@ static void test_stats_table__each_end_has_its_number(void **state)
 	assert_number(svc, 8, "windows_ended_failed");
 }
 
-static void test_stats_table__the_numbers_of_workers_and_events_are_summed(void **state)
+SVC_TEST(test_stats_table__the_numbers_of_workers_and_events_are_summed)
 {
-	struct svc *svc = *state;
 	struct vbd_fabric *fabric = svc->daemon->fabric;
 	struct vbd_worker *worker;
 	uint64_t events = 0;
@@ -407,9 +403,8 @@ static void test_stats_table__the_numbers_of_workers_and_events_are_summed(void 
 	}
 }
 
-static void test_stats_table__devices_and_their_events_are_counted(void **state)
+SVC_TEST(test_stats_table__devices_and_their_events_are_counted)
 {
-	struct svc *svc = *state;
 	struct vbd_device *first = vbd_fabric_device(svc->daemon->fabric, "fake0");
 	struct vbd_device *second;
 
@@ -434,9 +429,8 @@ static void test_stats_table__devices_and_their_events_are_counted(void **state)
 	assert_number(svc, 1, "pds");
 }
 
-static void test_stats_table__records_and_their_limits_have_a_kind(void **state)
+SVC_TEST(test_stats_table__records_and_their_limits_have_a_kind)
 {
-	struct svc *svc = *state;
 	const struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	uint64_t events;
 
@@ -486,10 +480,8 @@ static void assert_limit(const struct svc *svc, const char *key, uint64_t value)
 		fail_msg("there is no metric %s", limit.metric);
 }
 
-static void test_stats_table__each_limit_has_a_metric(void **state)
+SVC_TEST(test_stats_table__each_limit_has_a_metric)
 {
-	const struct svc *svc = *state;
-
 #define ASSERT_LIMIT(name, text, min, max) \
 	assert_limit(svc, #name, svc->daemon->config->limits.name);
 	VBD_LIMIT_MAP(ASSERT_LIMIT)
@@ -507,28 +499,13 @@ static void print_rows(void **state)
 	free(table);
 }
 
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(test_stats_table__##name, svc_setup, svc_teardown)
-
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(each_operation_has_its_numbers),
-		TEST(each_end_has_its_number),
-		TEST(the_numbers_of_workers_and_events_are_summed),
-		TEST(devices_and_their_events_are_counted),
-		TEST(records_and_their_limits_have_a_kind),
-		TEST(the_contract_has_each_name),
-		TEST(no_name_stands_for_two_numbers),
-		TEST(a_name_follows_from_the_metric),
-		TEST(metrics_are_named_by_type_and_unit),
-		TEST(each_limit_has_a_metric),
-	};
 	const struct CMUnitTest print[] = {
 		cmocka_unit_test_setup_teardown(print_rows, svc_setup, svc_teardown),
 	};
 
 	if (argc > 1 && strcmp(argv[1], "--print") == 0)
 		return cmocka_run_group_tests(print, NULL, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(argc, argv, NULL, NULL);
 }

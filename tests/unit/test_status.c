@@ -17,9 +17,8 @@ static bool all_of(const char *text, int (*is)(int), const char *others)
 	return true;
 }
 
-static void test_status__every_status_has_code_text_and_hint(void **state)
+TEST(test_status__every_status_has_code_text_and_hint)
 {
-	(void)state;
 	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++) {
 		const char *code = vbd_status_code(i);
 		const char *text = vbd_status_text(i);
@@ -33,9 +32,8 @@ static void test_status__every_status_has_code_text_and_hint(void **state)
 	}
 }
 
-static void test_status__every_http_status_is_one_of_an_error(void **state)
+TEST(test_status__every_http_status_is_one_of_an_error)
 {
-	(void)state;
 	assert_int_equal(vbd_status_http(VBD_OK), 200);
 	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++)
 		assert_in_range(vbd_status_http(i), 400, 599);
@@ -48,14 +46,13 @@ static bool is_repeated_by_clients(unsigned int http)
 	       http == 504;
 }
 
-static void test_status__clients_repeat_only_requests_that_did_nothing(void **state)
+TEST(test_status__clients_repeat_only_requests_that_did_nothing)
 {
 	static const enum vbd_status refusals[] = {VBD_E_TOO_MANY_REQUESTS, VBD_E_THROTTLED,
 		VBD_E_TOO_MANY_CLIENTS, VBD_E_NO_DEVICE, VBD_E_DEVICE_REMOVED, VBD_E_FD_LIMIT,
 		VBD_E_PERMISSION_DENIED, VBD_E_CONNECT_ERROR, VBD_E_VERBS_ERROR, VBD_E_STOPPING,
 		VBD_E_DRAINING, VBD_E_INTERNAL};
 
-	(void)state;
 	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++) {
 		bool refusal = false;
 
@@ -66,9 +63,8 @@ static void test_status__clients_repeat_only_requests_that_did_nothing(void **st
 	}
 }
 
-static void test_status__a_client_is_told_when_to_try_again(void **state)
+TEST(test_status__a_client_is_told_when_to_try_again)
 {
-	(void)state;
 	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++) {
 		bool waiting_helps = vbd_status_http(i) == 429 || vbd_status_http(i) == 503;
 
@@ -76,45 +72,27 @@ static void test_status__a_client_is_told_when_to_try_again(void **state)
 	}
 }
 
-static void test_status__codes_are_those_of_the_contract_in_its_order(void **state)
+TEST(test_status__codes_are_those_of_the_contract_in_its_order)
 {
 	struct openapi_enum codes;
 
-	(void)state;
 	openapi_read_enum("ProblemCode", &codes);
 	assert_int_equal(codes.count, VBD_STATUS_COUNT - 1);
 	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++)
 		assert_string_equal(codes.values[i - 1], vbd_status_code(i));
 }
 
-static void test_status__no_code_is_given_twice(void **state)
+TEST(test_status__no_code_is_given_twice)
 {
-	(void)state;
 	for (unsigned int i = 0; i < VBD_STATUS_COUNT; i++) {
 		for (unsigned int j = i + 1; j < VBD_STATUS_COUNT; j++)
 			assert_string_not_equal(vbd_status_code(i), vbd_status_code(j));
 	}
 }
 
-static void test_status__a_value_that_is_no_status_is_internal(void **state)
+TEST(test_status__a_value_that_is_no_status_is_internal)
 {
-	(void)state;
 	assert_string_equal(vbd_status_code(VBD_STATUS_COUNT), "internal");
 	assert_string_equal(vbd_status_code((enum vbd_status) - 1), "internal");
 	assert_int_equal(vbd_status_http(VBD_STATUS_COUNT), 500);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_status__every_status_has_code_text_and_hint),
-		cmocka_unit_test(test_status__every_http_status_is_one_of_an_error),
-		cmocka_unit_test(test_status__clients_repeat_only_requests_that_did_nothing),
-		cmocka_unit_test(test_status__a_client_is_told_when_to_try_again),
-		cmocka_unit_test(test_status__codes_are_those_of_the_contract_in_its_order),
-		cmocka_unit_test(test_status__no_code_is_given_twice),
-		cmocka_unit_test(test_status__a_value_that_is_no_status_is_internal),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,6 +111,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define STORE_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static struct vbd_store_state open_store(struct fixture *f)
 {
 	static const struct vbd_store_ops ops = {.load = load, .begin = begin, .trim = trim};
@@ -201,9 +203,8 @@ static void assert_whole(const struct fixture *f)
 
 /* --- what is kept ---------------------------------------------------------------------------- */
 
-static void test_store__what_was_written_is_there_after_a_restart(void **state)
+STORE_TEST(test_store__what_was_written_is_there_after_a_restart)
 {
-	struct fixture *f = *state;
 	struct vbd_event last, *event = &last;
 
 	assert_true(open_store(f).is_open);
@@ -232,9 +233,8 @@ static void test_store__what_was_written_is_there_after_a_restart(void **state)
 	assert_string_equal(f->killed, "");
 }
 
-static void test_store__only_the_owner_can_read_the_files(void **state)
+STORE_TEST(test_store__only_the_owner_can_read_the_files)
 {
-	struct fixture *f = *state;
 	struct stat about;
 	char path[SCRATCH_PATH_BYTES + 96];
 	mode_t before = umask(0);
@@ -252,10 +252,8 @@ static void test_store__only_the_owner_can_read_the_files(void **state)
 	assert_int_equal(about.st_mode & 0777, 0600);
 }
 
-static void test_store__a_person_reads_it_while_it_is_written(void **state)
+STORE_TEST(test_store__a_person_reads_it_while_it_is_written)
 {
-	struct fixture *f = *state;
-
 	(void)open_store(f);
 	put(f, 1, 3);
 	vbd_store_settle(f->store, PATIENCE_MS);
@@ -264,10 +262,8 @@ static void test_store__a_person_reads_it_while_it_is_written(void **state)
 	assert_int_equal(vbd_store_state(f->store).waiting, 0);
 }
 
-static void test_store__the_oldest_rows_go_first(void **state)
+STORE_TEST(test_store__the_oldest_rows_go_first)
 {
-	struct fixture *f = *state;
-
 	(void)open_store(f);
 	put(f, 1, 100);
 	vbd_store_settle(f->store, PATIENCE_MS);
@@ -275,10 +271,8 @@ static void test_store__the_oldest_rows_go_first(void **state)
 	assert_int_equal(ask(f, "SELECT min(seq) FROM events"), 100 - EVENTS_KEPT + 1);
 }
 
-static void test_store__an_event_of_an_unknown_type_is_left_out(void **state)
+STORE_TEST(test_store__an_event_of_an_unknown_type_is_left_out)
 {
-	struct fixture *f = *state;
-
 	(void)open_store(f);
 	put(f, 1, 3);
 	close_store(f);
@@ -288,7 +282,7 @@ static void test_store__an_event_of_an_unknown_type_is_left_out(void **state)
 	assert_int_equal(last_event(f).seq, 3);
 }
 
-static void test_store__damaged_bytes_of_an_event_are_told(void **state)
+STORE_TEST(test_store__damaged_bytes_of_an_event_are_told)
 {
 	static const char *const damages[] = {
 		"UPDATE events SET type = 'moon_rose' WHERE seq = 2",
@@ -299,7 +293,6 @@ static void test_store__damaged_bytes_of_an_event_are_told(void **state)
 		"UPDATE events SET sum = NULL WHERE seq = 2",
 		"UPDATE events SET seq = 7 WHERE seq = 2",
 	};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(damages); i++) {
 		struct vbd_store_state now;
@@ -317,10 +310,8 @@ static void test_store__damaged_bytes_of_an_event_are_told(void **state)
 	}
 }
 
-static void test_store__an_event_never_replaces_one_of_another_run(void **state)
+STORE_TEST(test_store__an_event_never_replaces_one_of_another_run)
 {
-	struct fixture *f = *state;
-
 	(void)open_store(f);
 	put(f, 1, 3);
 	close_store(f);
@@ -335,10 +326,8 @@ static void test_store__an_event_never_replaces_one_of_another_run(void **state)
 
 /* --- the schema ------------------------------------------------------------------------------ */
 
-static void test_store__a_new_file_gets_the_newest_schema(void **state)
+STORE_TEST(test_store__a_new_file_gets_the_newest_schema)
 {
-	struct fixture *f = *state;
-
 	(void)open_store(f);
 	assert_int_equal(ask(f, "PRAGMA user_version"), vbd_schema_newest());
 	assert_whole(f);
@@ -386,10 +375,9 @@ static void make_old(struct fixture *f, const char *const *steps, unsigned int v
 	change(f, pragma);
 }
 
-static void test_store__an_older_schema_is_brought_up_to_the_newest(void **state)
+STORE_TEST(test_store__an_older_schema_is_brought_up_to_the_newest)
 {
 	static const char *const steps[] = {version_1, version_2, version_3};
-	struct fixture *f = *state;
 
 	for (unsigned int version = 1; version <= VBD_ARRAY_LEN(steps); version++) {
 		make_old(f, steps, version);
@@ -404,9 +392,8 @@ static void test_store__an_older_schema_is_brought_up_to_the_newest(void **state
 	}
 }
 
-static void test_store__an_event_of_an_unknown_run_is_left_out_and_told(void **state)
+STORE_TEST(test_store__an_event_of_an_unknown_run_is_left_out_and_told)
 {
-	struct fixture *f = *state;
 	struct vbd_store_state now;
 
 	(void)open_store(f);
@@ -419,9 +406,8 @@ static void test_store__an_event_of_an_unknown_run_is_left_out_and_told(void **s
 	assert_non_null(strstr(now.loss, "1 rows have values that no verbsd writes"));
 }
 
-static void test_store__a_newer_schema_is_refused_and_stays(void **state)
+STORE_TEST(test_store__a_newer_schema_is_refused_and_stays)
 {
-	struct fixture *f = *state;
 	struct vbd_store_state now;
 
 	(void)open_store(f);
@@ -439,9 +425,8 @@ static void test_store__a_newer_schema_is_refused_and_stays(void **state)
 	assert_int_equal(ask(f, "SELECT count(*) FROM events"), 3);
 }
 
-static void test_store__a_database_of_another_program_is_refused(void **state)
+STORE_TEST(test_store__a_database_of_another_program_is_refused)
 {
-	struct fixture *f = *state;
 	struct vbd_store_state now;
 
 	assert_int_equal(mkdir(f->dir, 0700), 0);
@@ -467,10 +452,9 @@ static void overwrite(const struct fixture *f, long at)
 	assert_int_equal(fclose(file), 0);
 }
 
-static void test_store__a_damaged_file_is_set_aside(void **state)
+STORE_TEST(test_store__a_damaged_file_is_set_aside)
 {
 	static const long places[] = {0, 4096, 8192, 12288};
-	struct fixture *f = *state;
 	char aside[SCRATCH_PATH_BYTES + 96];
 
 	(void)snprintf(aside, sizeof(aside), "%s.damaged", f->file);
@@ -497,9 +481,8 @@ static void test_store__a_damaged_file_is_set_aside(void **state)
 	}
 }
 
-static void test_store__a_file_that_passes_its_check_is_not_set_aside(void **state)
+STORE_TEST(test_store__a_file_that_passes_its_check_is_not_set_aside)
 {
-	struct fixture *f = *state;
 	struct vbd_store_state now;
 	char aside[SCRATCH_PATH_BYTES + 96];
 
@@ -519,9 +502,8 @@ static void test_store__a_file_that_passes_its_check_is_not_set_aside(void **sta
 	assert_int_equal(ask(f, "SELECT count(*) FROM runs"), 1);
 }
 
-static void test_store__what_waits_is_written_when_a_database_can_be_had_again(void **state)
+STORE_TEST(test_store__what_waits_is_written_when_a_database_can_be_had_again)
 {
-	struct fixture *f = *state;
 	struct vbd_store_state now;
 
 	(void)open_store(f);
@@ -543,9 +525,8 @@ static void test_store__what_waits_is_written_when_a_database_can_be_had_again(v
 	assert_int_equal(ask(f, "SELECT count(*) FROM events"), 5);
 }
 
-static void test_store__a_directory_in_use_is_not_used_twice(void **state)
+STORE_TEST(test_store__a_directory_in_use_is_not_used_twice)
 {
-	struct fixture *f = *state;
 	struct vbd_store *first;
 	struct vbd_store_state now;
 
@@ -563,9 +544,8 @@ static void test_store__a_directory_in_use_is_not_used_twice(void **state)
 	assert_int_equal(ask(f, "SELECT count(*) FROM events"), 1);
 }
 
-static void test_store__what_is_no_directory_or_open_to_others_is_refused(void **state)
+STORE_TEST(test_store__what_is_no_directory_or_open_to_others_is_refused)
 {
-	struct fixture *f = *state;
 	FILE *file = fopen(f->dir, "w");
 
 	assert_non_null(file);
@@ -578,10 +558,8 @@ static void test_store__what_is_no_directory_or_open_to_others_is_refused(void *
 	assert_non_null(strstr(open_store(f).text, "can be written to by others"));
 }
 
-static void test_store__what_is_no_file_or_a_link_is_refused(void **state)
+STORE_TEST(test_store__what_is_no_file_or_a_link_is_refused)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(mkdir(f->dir, 0700), 0);
 	assert_int_equal(symlink("/dev/null", f->file), 0);
 	assert_true(open_store(f).failing);
@@ -593,11 +571,10 @@ static void test_store__what_is_no_file_or_a_link_is_refused(void **state)
 
 /* --- a disk that fails ----------------------------------------------------------------------- */
 
-static void test_store__a_full_disk_delays_what_waits(void **state)
+STORE_TEST(test_store__a_full_disk_delays_what_waits)
 {
 	static const int results[] = {
 		SQLITE_FULL, SQLITE_READONLY, SQLITE_IOERR_WRITE, SQLITE_BUSY};
-	struct fixture *f = *state;
 	uint64_t last = 0;
 
 	(void)open_store(f);
@@ -624,9 +601,8 @@ static void test_store__a_full_disk_delays_what_waits(void **state)
 	assert_whole(f);
 }
 
-static void test_store__the_queue_is_bounded(void **state)
+STORE_TEST(test_store__the_queue_is_bounded)
 {
-	struct fixture *f = *state;
 	struct vbd_store_state now;
 	uint64_t put_in = 0;
 
@@ -645,9 +621,8 @@ static void test_store__the_queue_is_bounded(void **state)
 	assert_whole(f);
 }
 
-static void test_store__a_word_is_kept_once(void **state)
+STORE_TEST(test_store__a_word_is_kept_once)
 {
-	const struct fixture *f = *state;
 	const char *one = vbd_words_get(f->words, "established");
 	char again[] = "established";
 
@@ -673,10 +648,9 @@ enum vbd_status __wrap_vbd_thread_start(void *(*thread)(void *), void *arg, cons
 	return __real_vbd_thread_start(thread, arg, what, ret_thread, err);
 }
 
-static void test_store__without_a_thread_there_is_none(void **state)
+STORE_TEST(test_store__without_a_thread_there_is_none)
 {
 	static const struct vbd_store_ops ops = {.load = load, .begin = begin, .trim = trim};
-	struct fixture *f = *state;
 	struct vbd_error err = {0};
 	int before = dup(STDERR_FILENO), after;
 
@@ -712,10 +686,9 @@ static enum vbd_status load_late(struct vbd_database *database, void *arg, struc
 }
 
 /* The daemon starts without the earlier runs, and writes as soon as the disk answers. */
-static void test_store__a_database_that_does_not_answer_is_done_without(void **state)
+STORE_TEST(test_store__a_database_that_does_not_answer_is_done_without)
 {
 	static const struct vbd_store_ops ops = {.load = load_late, .begin = begin, .trim = trim};
-	struct fixture *f = *state;
 	struct vbd_store_state now;
 	char text[SCRATCH_PATH_BYTES + 80];
 
@@ -740,10 +713,9 @@ static void test_store__a_database_that_does_not_answer_is_done_without(void **s
 
 /* Nothing crashes or leaks, whatever call fails; what is in the file is whole, and the next start
  * finds it. */
-static void test_store__any_call_of_sqlite_may_fail(void **state)
+STORE_TEST(test_store__any_call_of_sqlite_may_fail)
 {
 	static const int results[] = {SQLITE_NOMEM, SQLITE_IOERR, SQLITE_FULL, SQLITE_CORRUPT};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(results); i++) {
 		int needed = INT32_MAX;
@@ -764,62 +736,4 @@ static void test_store__any_call_of_sqlite_may_fail(void **state)
 		}
 		assert_true(needed > 20);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_store__what_was_written_is_there_after_a_restart, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__only_the_owner_can_read_the_files, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__a_person_reads_it_while_it_is_written, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__the_oldest_rows_go_first, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__damaged_bytes_of_an_event_are_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__an_event_never_replaces_one_of_another_run, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__an_event_of_an_unknown_type_is_left_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__a_new_file_gets_the_newest_schema, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__an_older_schema_is_brought_up_to_the_newest, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__an_event_of_an_unknown_run_is_left_out_and_told, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__a_newer_schema_is_refused_and_stays, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__a_database_of_another_program_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__a_damaged_file_is_set_aside, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__a_file_that_passes_its_check_is_not_set_aside, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__what_waits_is_written_when_a_database_can_be_had_again, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__a_directory_in_use_is_not_used_twice, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__what_is_no_directory_or_open_to_others_is_refused, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__what_is_no_file_or_a_link_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__a_full_disk_delays_what_waits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_store__the_queue_is_bounded, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_store__a_word_is_kept_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__without_a_thread_there_is_none, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__a_database_that_does_not_answer_is_done_without, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store__any_call_of_sqlite_may_fail, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

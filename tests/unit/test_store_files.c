@@ -78,15 +78,16 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define STORE_FILES_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static void set_aside(struct fixture *f)
 {
 	assert_int_equal(vbd_store_files_make_new(&f->files, &f->err), VBD_OK);
 	assert_int_equal(vbd_store_files_set_aside(&f->files, &f->err), VBD_OK);
 }
 
-static void test_store_files__all_files_of_the_database_are_set_aside(void **state)
+STORE_FILES_TEST(test_store_files__all_files_of_the_database_are_set_aside)
 {
-	struct fixture *f = *state;
 	char path[VBD_STORE_PATH_BYTES];
 	struct stat found;
 
@@ -109,10 +110,8 @@ static void test_store_files__all_files_of_the_database_are_set_aside(void **sta
 	assert_int_equal(found.st_mode & 0777, 0600);
 }
 
-static void test_store_files__an_older_log_does_not_stand_beside_the_database(void **state)
+STORE_FILES_TEST(test_store_files__an_older_log_does_not_stand_beside_the_database)
 {
-	struct fixture *f = *state;
-
 	put(f, "", "database");
 	put(f, ".damaged-wal", "older");
 	set_aside(f);
@@ -120,10 +119,9 @@ static void test_store_files__an_older_log_does_not_stand_beside_the_database(vo
 	expect(f, ".damaged-wal", NULL);
 }
 
-static void test_store_files__the_first_and_the_newest_that_were_set_aside_stay(void **state)
+STORE_FILES_TEST(test_store_files__the_first_and_the_newest_that_were_set_aside_stay)
 {
 	static const char *const texts[] = {"first", "second", "third"};
-	struct fixture *f = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(texts); i++) {
 		put(f, "", texts[i]);
@@ -136,9 +134,8 @@ static void test_store_files__the_first_and_the_newest_that_were_set_aside_stay(
 	expect(f, ".damaged.newest-wal", NULL);
 }
 
-static void test_store_files__a_new_database_takes_its_place_after_a_kill(void **state)
+STORE_FILES_TEST(test_store_files__a_new_database_takes_its_place_after_a_kill)
 {
-	struct fixture *f = *state;
 	char folder[SCRATCH_PATH_BYTES + 16];
 
 	(void)snprintf(folder, sizeof(folder), "%s/state", f->folder);
@@ -171,9 +168,8 @@ static bool opens_below(struct fixture *f, mode_t mode, const char *state_dir)
 	return status == VBD_OK;
 }
 
-static void test_store_files__a_folder_above_that_others_can_write_to_is_refused(void **state)
+STORE_FILES_TEST(test_store_files__a_folder_above_that_others_can_write_to_is_refused)
 {
-	struct fixture *f = *state;
 	char link[SCRATCH_PATH_BYTES + 16], elsewhere[SCRATCH_PATH_BYTES],
 		target[SCRATCH_PATH_BYTES + 16], dir[SCRATCH_PATH_BYTES + 16];
 
@@ -194,11 +190,10 @@ static void test_store_files__a_folder_above_that_others_can_write_to_is_refused
 }
 
 /* A line of the mark with a check that fits. */
-static void test_store_files__a_mark_with_an_id_that_no_verbsd_gives_is_damaged(void **state)
+STORE_FILES_TEST(test_store_files__a_mark_with_an_id_that_no_verbsd_gives_is_damaged)
 {
 	static const uint64_t highest[] = {
 		VBD_STORE_ID_MAX + 1, UINT64_C(1) << 63, UINT64_MAX, VBD_STORE_ID_MAX};
-	struct fixture *f = *state;
 	struct vbd_store_mark found;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(highest); i++) {
@@ -211,10 +206,8 @@ static void test_store_files__a_mark_with_an_id_that_no_verbsd_gives_is_damaged(
 	}
 }
 
-static void test_store_files__without_a_database_nothing_is_set_aside(void **state)
+STORE_FILES_TEST(test_store_files__without_a_database_nothing_is_set_aside)
 {
-	struct fixture *f = *state;
-
 	assert_int_equal(unlink(f->files.database), 0);
 	assert_int_not_equal(vbd_store_files_set_aside(&f->files, &f->err), VBD_OK);
 	assert_int_equal(f->err.source, VBD_SOURCE_ERRNO);
@@ -224,10 +217,9 @@ static void test_store_files__without_a_database_nothing_is_set_aside(void **sta
 }
 
 /* SQLite would play its contents back into the database. */
-static void test_store_files__what_another_user_has_put_beside_the_database_is_refused(void **state)
+STORE_FILES_TEST(test_store_files__what_another_user_has_put_beside_the_database_is_refused)
 {
 	static const char *const ends[] = {"-wal", "-shm", "-journal"};
-	struct fixture *f = *state;
 	char path[VBD_STORE_PATH_BYTES], folder[SCRATCH_PATH_BYTES + 16];
 
 	if (geteuid() != 0)
@@ -244,10 +236,9 @@ static void test_store_files__what_another_user_has_put_beside_the_database_is_r
 	}
 }
 
-static void test_store_files__files_that_others_may_read_are_closed_to_them(void **state)
+STORE_FILES_TEST(test_store_files__files_that_others_may_read_are_closed_to_them)
 {
 	static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
-	struct fixture *f = *state;
 	char path[VBD_STORE_PATH_BYTES], folder[SCRATCH_PATH_BYTES + 16];
 	struct stat found;
 
@@ -264,31 +255,4 @@ static void test_store_files__files_that_others_may_read_are_closed_to_them(void
 		assert_int_equal(stat(path, &found), 0);
 		assert_int_equal(found.st_mode & 0777, 0600);
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_store_files__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_store_files__a_folder_above_that_others_can_write_to_is_refused, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store_files__the_first_and_the_newest_that_were_set_aside_stay, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store_files__a_new_database_takes_its_place_after_a_kill, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store_files__a_mark_with_an_id_that_no_verbsd_gives_is_damaged, setup,
-			teardown),
-		TEST(all_files_of_the_database_are_set_aside),
-		TEST(an_older_log_does_not_stand_beside_the_database),
-		TEST(without_a_database_nothing_is_set_aside),
-		TEST(files_that_others_may_read_are_closed_to_them),
-		TEST(what_another_user_has_put_beside_the_database_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,6 +231,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define STORE_IO_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 static void check_apart(const uint64_t *some, size_t some_count, const uint64_t *others,
 	size_t other_count, const char *of, const char *what)
 {
@@ -329,34 +331,33 @@ static void fail_each(struct fixture *f, enum io_fault fault, int more)
 	assert_true(nth > 5);
 }
 
-static void test_store_io__any_call_may_fail_once(void **state)
+STORE_IO_TEST(test_store_io__any_call_may_fail_once)
 {
-	fail_each(*state, IO_EIO, 0);
+	fail_each(f, IO_EIO, 0);
 }
 
-static void test_store_io__any_read_may_be_short(void **state)
+STORE_IO_TEST(test_store_io__any_read_may_be_short)
 {
-	fail_each(*state, IO_SHORT_READ, 0);
+	fail_each(f, IO_SHORT_READ, 0);
 }
 
-static void test_store_io__any_write_may_find_no_room(void **state)
+STORE_IO_TEST(test_store_io__any_write_may_find_no_room)
 {
-	fail_each(*state, IO_ENOSPC, 0);
+	fail_each(f, IO_ENOSPC, 0);
 }
 
-static void test_store_io__the_disk_may_fail_for_good_at_any_call(void **state)
+STORE_IO_TEST(test_store_io__the_disk_may_fail_for_good_at_any_call)
 {
-	fail_each(*state, IO_EIO, INT_MAX);
+	fail_each(f, IO_EIO, INT_MAX);
 }
 
-static void test_store_io__the_disk_may_be_full_from_any_write_on(void **state)
+STORE_IO_TEST(test_store_io__the_disk_may_be_full_from_any_write_on)
 {
-	fail_each(*state, IO_ENOSPC, INT_MAX);
+	fail_each(f, IO_ENOSPC, INT_MAX);
 }
 
-static void test_store_io__the_reserve_of_ids_goes_on_in_the_mark(void **state)
+STORE_IO_TEST(test_store_io__the_reserve_of_ids_goes_on_in_the_mark)
 {
-	struct fixture *f = *state;
 	const struct run *used_up, *next;
 	uint64_t last;
 
@@ -370,32 +371,7 @@ static void test_store_io__the_reserve_of_ids_goes_on_in_the_mark(void **state)
 	assert_int_equal(next->state.losses, 0);
 }
 
-static void test_store_io__an_answer_counts_as_written_when_it_is_flushed(void **state)
+STORE_IO_TEST(test_store_io__an_answer_counts_as_written_when_it_is_flushed)
 {
-	struct fixture *f = *state;
-
 	(void)run_in(f, f->prepared, (struct run){.end = UNFLUSHED}, "no flush");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_store_io__any_call_may_fail_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store_io__any_read_may_be_short, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store_io__any_write_may_find_no_room, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store_io__the_disk_may_fail_for_good_at_any_call, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store_io__the_disk_may_be_full_from_any_write_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store_io__the_reserve_of_ids_goes_on_in_the_mark, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_store_io__an_answer_counts_as_written_when_it_is_flushed, setup,
-			teardown),
-	};
-
-	return cmocka_run_group_tests_name("store_io", tests, NULL, NULL);
 }

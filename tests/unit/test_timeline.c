@@ -15,7 +15,7 @@ static struct vbd_timeline_entry *add(
 	return vbd_timeline_add(timeline, &note);
 }
 
-static void test_timeline__an_entry_has_its_parts(void **state)
+TEST(test_timeline__an_entry_has_its_parts)
 {
 	const struct vbd_timeline_note move = {.kind = VBD_TIMELINE_QP,
 		.what = "RTR",
@@ -31,7 +31,6 @@ static void test_timeline__an_entry_has_its_parts(void **state)
 	uint64_t before_ns = vbd_clock_mono_ns();
 	const struct vbd_timeline_entry *entry = vbd_timeline_add(&timeline, &move);
 
-	(void)state;
 	assert_in_range(entry->at_ns, before_ns, vbd_clock_mono_ns());
 	assert_int_equal(entry->kind, VBD_TIMELINE_QP);
 	assert_string_equal(entry->what, "INIT -> RTR");
@@ -49,12 +48,11 @@ static void test_timeline__an_entry_has_its_parts(void **state)
 	assert_int_equal(timeline.count, 0);
 }
 
-static void test_timeline__a_long_detail_is_cut(void **state)
+TEST(test_timeline__a_long_detail_is_cut)
 {
 	struct vbd_timeline timeline = {0};
 	char detail[VBD_TIMELINE_DETAIL_BYTES + 2];
 
-	(void)state;
 	memset(detail, 'x', sizeof(detail));
 	detail[VBD_TIMELINE_DETAIL_BYTES - 1] = '\0';
 	assert_int_equal(strlen(add(&timeline, VBD_TIMELINE_CALL, detail)->detail),
@@ -66,11 +64,10 @@ static void test_timeline__a_long_detail_is_cut(void **state)
 	vbd_timeline_fini(&timeline);
 }
 
-static void test_timeline__what_has_no_room_is_counted(void **state)
+TEST(test_timeline__what_has_no_room_is_counted)
 {
 	struct vbd_timeline timeline = {0};
 
-	(void)state;
 	for (unsigned int i = 0; i < VBD_TIMELINE_MAX; i++) {
 		assert_non_null(add(&timeline, VBD_TIMELINE_CALL, ""));
 		assert_in_range(timeline.capacity, timeline.count, VBD_TIMELINE_MAX);
@@ -86,12 +83,11 @@ static void test_timeline__what_has_no_room_is_counted(void **state)
 	vbd_timeline_fini(&timeline);
 }
 
-static void test_timeline__the_newest_tries_are_carried_over_in_front(void **state)
+TEST(test_timeline__the_newest_tries_are_carried_over_in_front)
 {
 	struct vbd_timeline before = {0}, next = {0};
 	char detail[16];
 
-	(void)state;
 	for (unsigned int i = 0; i < VBD_TIMELINE_TRIES_MAX + 2; i++) {
 		struct vbd_timeline_note note = {
 			.kind = VBD_TIMELINE_TRY, .what = VBD_TIMELINE_WAITING, .detail = detail};
@@ -122,16 +118,4 @@ static void test_timeline__the_newest_tries_are_carried_over_in_front(void **sta
 	assert_string_equal(next.entries[VBD_TIMELINE_TRIES_MAX - 1]->detail, "its own");
 	vbd_timeline_fini(&before);
 	vbd_timeline_fini(&next);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_timeline__an_entry_has_its_parts),
-		cmocka_unit_test(test_timeline__a_long_detail_is_cut),
-		cmocka_unit_test(test_timeline__what_has_no_room_is_counted),
-		cmocka_unit_test(test_timeline__the_newest_tries_are_carried_over_in_front),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

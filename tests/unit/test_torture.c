@@ -467,37 +467,23 @@ static void torture(const struct stage *stage, const struct means *means)
 		"%s: the %s %u was the first that was not made\n", stage->name, means->name, nth);
 }
 
-static void test_torture__each_call_of_the_provider(void **state)
+TEST(test_torture__each_call_of_the_provider)
 {
-	(void)state;
 	for (int i = 0; i < STAGE_COUNT; i++)
 		torture(&stages[i], &calls);
 	torture(&start_again, &calls);
 }
 
-static void test_torture__each_allocation(void **state)
+TEST(test_torture__each_allocation)
 {
-	(void)state;
 	for (int i = 0; i < STAGE_COUNT; i++)
 		torture(&stages[i], &allocations);
 	torture(&start_again, &allocations);
 }
 
-static void test_torture__each_call_of_sqlite(void **state)
+TEST(test_torture__each_call_of_sqlite)
 {
-	(void)state;
 	for (int i = 0; i < STAGE_COUNT; i++)
 		torture(&stages[i], &statements);
 	torture(&start_again, &statements);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_torture__each_call_of_the_provider),
-		cmocka_unit_test(test_torture__each_allocation),
-		cmocka_unit_test(test_torture__each_call_of_sqlite),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,9 +33,8 @@ static void assert_not_ended(const struct rig_transfer *rt, enum vbd_transfer_st
 
 /* The state table. */
 
-static void test_transfer__every_pair_is_decided_and_ends_are_final(void **test_state)
+TEST(test_transfer__every_pair_is_decided_and_ends_are_final)
 {
-	(void)test_state;
 	for (unsigned int state = 0; state < VBD_TRANSFER_STATE_COUNT; state++) {
 		for (unsigned int event = 0; event < VBD_TRANSFER_EVENT_COUNT; event++) {
 			const struct vbd_transfer_rule *rule = vbd_transfer_rule(
@@ -53,10 +52,9 @@ static void test_transfer__every_pair_is_decided_and_ends_are_final(void **test_
 
 /* Cutting and posting. */
 
-static void test_transfer__a_write_is_cut_into_chunks(void **test_state)
+RIG_TEST(test_transfer__a_write_is_cut_into_chunks)
 {
 	static const uint32_t lengths[] = {300, 300, 300, 100};
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 300);
@@ -90,9 +88,8 @@ static void test_transfer__a_write_is_cut_into_chunks(void **test_state)
 		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_WRITE)->posted), 4);
 }
 
-static void test_transfer__no_more_is_posted_than_the_queue_holds(void **test_state)
+RIG_TEST(test_transfer__no_more_is_posted_than_the_queue_holds)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_READ, mem, 1000, 100);
@@ -107,9 +104,8 @@ static void test_transfer__no_more_is_posted_than_the_queue_holds(void **test_st
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
 }
 
-static void test_transfer__no_more_is_outstanding_than_its_window(void **test_state)
+RIG_TEST(test_transfer__no_more_is_outstanding_than_its_window)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 500, 100);
@@ -132,9 +128,8 @@ static void test_transfer__no_more_is_outstanding_than_its_window(void **test_st
 	assert_ended_as(behind, VBD_TRANSFER_DONE);
 }
 
-static void test_transfer__a_full_window_gets_a_completion(void **test_state)
+RIG_TEST(test_transfer__a_full_window_gets_a_completion)
 {
-	struct rig *rig = *test_state;
 	struct vbd_conn_params params = rig_params();
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt;
@@ -156,9 +151,8 @@ static void test_transfer__a_full_window_gets_a_completion(void **test_state)
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
 }
 
-static void test_transfer__chunks_go_to_the_device_as_one_chain(void **test_state)
+RIG_TEST(test_transfer__chunks_go_to_the_device_as_one_chain)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 600, 100);
@@ -178,9 +172,8 @@ static void test_transfer__chunks_go_to_the_device_as_one_chain(void **test_stat
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
 }
 
-static void test_transfer__a_chain_that_fails_half_way_ends_its_transfer(void **test_state)
+RIG_TEST(test_transfer__a_chain_that_fails_half_way_ends_its_transfer)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *first = rig_transfer(rc, VBD_OP_WRITE, mem, 100, 100);
@@ -204,9 +197,8 @@ static void test_transfer__a_chain_that_fails_half_way_ends_its_transfer(void **
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
 }
 
-static void test_transfer__a_failure_behind_unsignalled_requests_is_of_its_own(void **test_state)
+RIG_TEST(test_transfer__a_failure_behind_unsignalled_requests_is_of_its_own)
 {
-	struct rig *rig = *test_state;
 	struct vbd_conn_params params = rig_params();
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *first, *second;
@@ -230,9 +222,8 @@ static void test_transfer__a_failure_behind_unsignalled_requests_is_of_its_own(v
 	assert_int_equal(rc->conn->qp.first_error.transfer, second->transfer.id);
 }
 
-static void test_transfer__they_go_in_order(void **test_state)
+RIG_TEST(test_transfer__they_go_in_order)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *first = rig_transfer(rc, VBD_OP_WRITE, mem, 600, 100);
@@ -256,10 +247,9 @@ static void test_transfer__they_go_in_order(void **test_state)
 	assert_ended_as(second, VBD_TRANSFER_DONE);
 }
 
-static void test_transfer__one_of_nothing_is_one_work_request(void **test_state)
+RIG_TEST(test_transfer__one_of_nothing_is_one_work_request)
 {
 	static const enum vbd_op ops[] = {VBD_OP_SEND, VBD_OP_WRITE, VBD_OP_READ};
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 
@@ -276,9 +266,8 @@ static void test_transfer__one_of_nothing_is_one_work_request(void **test_state)
 	}
 }
 
-static void test_transfer__inline_bytes_are_copied(void **test_state)
+RIG_TEST(test_transfer__inline_bytes_are_copied)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_SEND, mem, VBD_INLINE_BYTES, 4096);
@@ -297,9 +286,8 @@ static void test_transfer__inline_bytes_are_copied(void **test_state)
 
 /* Cancelling. */
 
-static void test_transfer__a_queued_one_is_cancelled_at_once(void **test_state)
+RIG_TEST(test_transfer__a_queued_one_is_cancelled_at_once)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *first = rig_transfer(rc, VBD_OP_WRITE, mem, 400, 100);
@@ -323,9 +311,8 @@ static void test_transfer__a_queued_one_is_cancelled_at_once(void **test_state)
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_transfer__a_running_one_waits_for_what_the_device_holds(void **test_state)
+RIG_TEST(test_transfer__a_running_one_waits_for_what_the_device_holds)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
@@ -348,9 +335,8 @@ static void test_transfer__a_running_one_waits_for_what_the_device_holds(void **
 	assert_ended_as(rt, VBD_TRANSFER_CANCELLED);
 }
 
-static void test_transfer__what_its_deadline_stopped_timed_out(void **test_state)
+RIG_TEST(test_transfer__what_its_deadline_stopped_timed_out)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *running = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
@@ -366,9 +352,8 @@ static void test_transfer__what_its_deadline_stopped_timed_out(void **test_state
 	assert_ended_as(running, VBD_TRANSFER_TIMED_OUT);
 }
 
-static void test_transfer__a_transfer_faster_than_its_cancel_is_done(void **test_state)
+RIG_TEST(test_transfer__a_transfer_faster_than_its_cancel_is_done)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *before = rig_transfer(rc, VBD_OP_WRITE, mem, 200, 100);
@@ -390,9 +375,8 @@ static void test_transfer__a_transfer_faster_than_its_cancel_is_done(void **test
 	assert_int_equal(bytes_done(behind), 200);
 }
 
-static void test_transfer__a_cancel_right_behind_the_start_is_in_time(void **test_state)
+RIG_TEST(test_transfer__a_cancel_right_behind_the_start_is_in_time)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
@@ -405,9 +389,8 @@ static void test_transfer__a_cancel_right_behind_the_start_is_in_time(void **tes
 	assert_ended_as(rt, VBD_TRANSFER_CANCELLED);
 }
 
-static void test_transfer__a_cancel_that_meets_a_failure_failed(void **test_state)
+RIG_TEST(test_transfer__a_cancel_that_meets_a_failure_failed)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
@@ -422,9 +405,8 @@ static void test_transfer__a_cancel_that_meets_a_failure_failed(void **test_stat
 
 /* Failing. */
 
-static void test_transfer__an_error_midway_ends_it_and_those_behind_it(void **test_state)
+RIG_TEST(test_transfer__an_error_midway_ends_it_and_those_behind_it)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
@@ -450,9 +432,8 @@ static void test_transfer__an_error_midway_ends_it_and_those_behind_it(void **te
 	rig_assert_gone(rc);
 }
 
-static void test_transfer__an_only_work_request_that_fails_ends_it_once(void **test_state)
+RIG_TEST(test_transfer__an_only_work_request_that_fails_ends_it_once)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 100, 100);
@@ -464,9 +445,8 @@ static void test_transfer__an_only_work_request_that_fails_ends_it_once(void **t
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
 }
 
-static void test_transfer__a_post_that_fails_ends_the_connection(void **test_state)
+RIG_TEST(test_transfer__a_post_that_fails_ends_the_connection)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
@@ -482,9 +462,8 @@ static void test_transfer__a_post_that_fails_ends_the_connection(void **test_sta
 	assert_int_equal(rc->conn->qp.first_error.transfer, 1);
 }
 
-static void test_transfer__a_first_post_that_fails_ends_all_that_wait(void **test_state)
+RIG_TEST(test_transfer__a_first_post_that_fails_ends_all_that_wait)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *first = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
@@ -500,9 +479,8 @@ static void test_transfer__a_first_post_that_fails_ends_all_that_wait(void **tes
 
 /* The connection ends. */
 
-static void test_transfer__no_memory_for_its_requests_is_its_failure(void **test_state)
+RIG_TEST(test_transfer__no_memory_for_its_requests_is_its_failure)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 500, 100);
@@ -519,9 +497,8 @@ static void test_transfer__no_memory_for_its_requests_is_its_failure(void **test
 	assert_int_equal(rc->conn->qp.first_error.transfer, rt->transfer.id);
 }
 
-static void test_transfer__a_close_ends_what_runs_and_what_waits(void **test_state)
+RIG_TEST(test_transfer__a_close_ends_what_runs_and_what_waits)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *running = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
@@ -537,9 +514,8 @@ static void test_transfer__a_close_ends_what_runs_and_what_waits(void **test_sta
 	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
 }
 
-static void test_transfer__a_transfer_without_completions_has_failed(void **test_state)
+RIG_TEST(test_transfer__a_transfer_without_completions_has_failed)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *posted = rig_transfer(rc, VBD_OP_WRITE, mem, 200, 100);
@@ -564,9 +540,8 @@ static void test_transfer__a_transfer_without_completions_has_failed(void **test
 	rig_assert_cqs_idle(rig);
 }
 
-static void test_transfer__a_cancel_behind_the_drain_needs_no_command(void **test_state)
+RIG_TEST(test_transfer__a_cancel_behind_the_drain_needs_no_command)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
@@ -580,9 +555,8 @@ static void test_transfer__a_cancel_behind_the_drain_needs_no_command(void **tes
 	rig_assert_gone(rc);
 }
 
-static void test_transfer__a_cancel_before_the_drain_is_answered(void **test_state)
+RIG_TEST(test_transfer__a_cancel_before_the_drain_is_answered)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
@@ -603,9 +577,8 @@ static void fill(struct vbd_mem *mem, uint8_t seed)
 		UNIT_BYTES(mem)[i] = (uint8_t)(i * 7 + seed);
 }
 
-static void test_transfer__a_write_arrives_and_a_read_brings_it_back(void **test_state)
+RIG_TEST(test_transfer__a_write_arrives_and_a_read_brings_it_back)
 {
-	struct rig *rig = *test_state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct vbd_mem *here = rig_mem(rig, 100000, 0);
 	struct vbd_mem *there =
@@ -655,29 +628,28 @@ static void assert_access_fails(
 	assert_int_equal(bytes_done(rt), past_end ? 3072 : 0);
 }
 
-static void test_transfer__a_wrong_key_is_refused(void **test_state)
+RIG_TEST(test_transfer__a_wrong_key_is_refused)
 {
-	assert_access_fails(*test_state, VBD_OP_WRITE, VBD_ACCESS_REMOTE_WRITE, 0, 50);
+	assert_access_fails(rig, VBD_OP_WRITE, VBD_ACCESS_REMOTE_WRITE, 0, 50);
 }
 
-static void test_transfer__bytes_past_the_end_are_refused(void **test_state)
+RIG_TEST(test_transfer__bytes_past_the_end_are_refused)
 {
-	assert_access_fails(*test_state, VBD_OP_WRITE, VBD_ACCESS_REMOTE_WRITE, 1, 0);
+	assert_access_fails(rig, VBD_OP_WRITE, VBD_ACCESS_REMOTE_WRITE, 1, 0);
 }
 
-static void test_transfer__a_write_into_what_may_be_read_is_refused(void **test_state)
+RIG_TEST(test_transfer__a_write_into_what_may_be_read_is_refused)
 {
-	assert_access_fails(*test_state, VBD_OP_WRITE, VBD_ACCESS_REMOTE_READ, 0, 0);
+	assert_access_fails(rig, VBD_OP_WRITE, VBD_ACCESS_REMOTE_READ, 0, 0);
 }
 
-static void test_transfer__a_read_of_what_may_be_written_is_refused(void **test_state)
+RIG_TEST(test_transfer__a_read_of_what_may_be_written_is_refused)
 {
-	assert_access_fails(*test_state, VBD_OP_READ, VBD_ACCESS_REMOTE_WRITE, 0, 0);
+	assert_access_fails(rig, VBD_OP_READ, VBD_ACCESS_REMOTE_WRITE, 0, 0);
 }
 
-static void test_transfer__a_message_longer_than_the_receive_ends_both(void **test_state)
+RIG_TEST(test_transfer__a_message_longer_than_the_receive_ends_both)
 {
-	struct rig *rig = *test_state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct vbd_mem *here = rig_mem(rig, 4096, 0);
 	struct rig_conn *active, *passive;
@@ -699,9 +671,8 @@ static void complete_oldest(struct rig_conn *rc)
 	rig_settle(rc->rig);
 }
 
-static void test_transfer__a_repeated_one_moves_the_same_bytes_again(void **test_state)
+RIG_TEST(test_transfer__a_repeated_one_moves_the_same_bytes_again)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	const struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 5 * 300, 300);
@@ -729,9 +700,8 @@ static void test_transfer__a_repeated_one_moves_the_same_bytes_again(void **test
 	free(latency_ns);
 }
 
-static void test_transfer__nothing_can_be_repeated_too(void **test_state)
+RIG_TEST(test_transfer__nothing_can_be_repeated_too)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_SEND, rig_mem(rig, 4096, 0), 0, 0);
 
@@ -745,9 +715,8 @@ static void test_transfer__nothing_can_be_repeated_too(void **test_state)
 	assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 3);
 }
 
-static void test_transfer__when_the_time_is_up_one_more_goes_out_as_the_last(void **test_state)
+RIG_TEST(test_transfer__when_the_time_is_up_one_more_goes_out_as_the_last)
 {
-	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_READ, rig_mem(rig, 4096, 0), 64, 64);
 
@@ -769,9 +738,8 @@ static void test_transfer__when_the_time_is_up_one_more_goes_out_as_the_last(voi
 	assert_int_equal(bytes_done(rt), 22 * 64);
 }
 
-static void test_transfer__only_signalled_requests_are_timed(void **test_state)
+RIG_TEST(test_transfer__only_signalled_requests_are_timed)
 {
-	struct rig *rig = *test_state;
 	struct vbd_conn_params params = rig_params();
 	struct vbd_histogram *latency_ns = calloc(1, sizeof(*latency_ns));
 	struct rig_transfer *rt;
@@ -792,50 +760,4 @@ static void test_transfer__only_signalled_requests_are_timed(void **test_state)
 	assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 8);
 	assert_int_equal(vbd_counter_get(&latency_ns->count), 2);
 	free(latency_ns);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_transfer__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_transfer__every_pair_is_decided_and_ends_are_final),
-		TEST(a_write_is_cut_into_chunks),
-		TEST(no_more_is_posted_than_the_queue_holds),
-		TEST(no_more_is_outstanding_than_its_window),
-		TEST(a_full_window_gets_a_completion),
-		TEST(chunks_go_to_the_device_as_one_chain),
-		TEST(a_chain_that_fails_half_way_ends_its_transfer),
-		TEST(a_failure_behind_unsignalled_requests_is_of_its_own),
-		TEST(they_go_in_order),
-		TEST(one_of_nothing_is_one_work_request),
-		TEST(inline_bytes_are_copied),
-		TEST(a_queued_one_is_cancelled_at_once),
-		TEST(a_running_one_waits_for_what_the_device_holds),
-		TEST(what_its_deadline_stopped_timed_out),
-		TEST(a_transfer_faster_than_its_cancel_is_done),
-		TEST(a_cancel_right_behind_the_start_is_in_time),
-		TEST(a_cancel_that_meets_a_failure_failed),
-		TEST(an_error_midway_ends_it_and_those_behind_it),
-		TEST(an_only_work_request_that_fails_ends_it_once),
-		TEST(a_post_that_fails_ends_the_connection),
-		TEST(a_first_post_that_fails_ends_all_that_wait),
-		TEST(no_memory_for_its_requests_is_its_failure),
-		TEST(a_close_ends_what_runs_and_what_waits),
-		TEST(a_transfer_without_completions_has_failed),
-		TEST(a_cancel_behind_the_drain_needs_no_command),
-		TEST(a_cancel_before_the_drain_is_answered),
-		TEST(a_write_arrives_and_a_read_brings_it_back),
-		TEST(a_wrong_key_is_refused),
-		TEST(bytes_past_the_end_are_refused),
-		TEST(a_write_into_what_may_be_read_is_refused),
-		TEST(a_read_of_what_may_be_written_is_refused),
-		TEST(a_message_longer_than_the_receive_ends_both),
-		TEST(a_repeated_one_moves_the_same_bytes_again),
-		TEST(nothing_can_be_repeated_too),
-		TEST(when_the_time_is_up_one_more_goes_out_as_the_last),
-		TEST(only_signalled_requests_are_timed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

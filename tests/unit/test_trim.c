@@ -48,6 +48,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define TRIM_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+
 /* Inserts rows whose number @first to @last stands for ?1 in @values. */
 static void fill(
 	struct fixture *f, const char *table, const char *values, uint64_t first, uint64_t last)
@@ -83,10 +85,8 @@ static void run(struct fixture *f)
 	assert_int_equal(vbd_trim_run(&f->trim, f->database, NULL), VBD_OK);
 }
 
-static void test_trim__the_newest_events_stay(void **state)
+TRIM_TEST(test_trim__the_newest_events_stay)
 {
-	struct fixture *f = *state;
-
 	fill(f, EVENTS, 1, 255);
 	run(f);
 	expect(f, "SELECT count(*) FROM events", 255);
@@ -102,10 +102,8 @@ static void test_trim__the_newest_events_stay(void **state)
 	expect(f, "SELECT min(seq) FROM events", 510);
 }
 
-static void test_trim__answers_go_when_they_are_too_old(void **state)
+TRIM_TEST(test_trim__answers_go_when_they_are_too_old)
 {
-	struct fixture *f = *state;
-
 	fill(f, ANSWERS, 1, 63);
 	run(f);
 	expect(f, "SELECT count(*) FROM answers", 63);
@@ -115,10 +113,8 @@ static void test_trim__answers_go_when_they_are_too_old(void **state)
 	expect(f, "SELECT count(*) FROM answers WHERE id % 2", 0);
 }
 
-static void test_trim__of_each_kind_with_a_history_the_newest_ended_records_stay(void **state)
+TRIM_TEST(test_trim__of_each_kind_with_a_history_the_newest_ended_records_stay)
 {
-	struct fixture *f = *state;
-
 	fill(f, RECORDS("connection"), 1, 1023);
 	run(f);
 	expect(f, "SELECT count(*) FROM records", 1023);
@@ -129,17 +125,4 @@ static void test_trim__of_each_kind_with_a_history_the_newest_ended_records_stay
 	expect(f, "SELECT min(id) FROM records WHERE kind = 'connection' AND ended_ns", 1013);
 	expect(f, "SELECT count(*) FROM records WHERE kind = 'connection' AND ended_ns IS NULL",
 		511);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_trim__##name, setup, teardown)
-		TEST(the_newest_events_stay),
-		TEST(answers_go_when_they_are_too_old),
-		TEST(of_each_kind_with_a_history_the_newest_ended_records_stay),
-#undef TEST
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define TURNS_TEST(name) TEST_WITH(name, void *no_fixture, setup, teardown)
+
 /* Turns the loop until that many steps were taken; returns the turns that had a step. */
 static unsigned int turn_until(size_t count)
 {
@@ -75,11 +77,10 @@ static unsigned int turn_until(size_t count)
 	return turns;
 }
 
-static void test_turns__without_time_each_turn_takes_a_step(void **state)
+TURNS_TEST(test_turns__without_time_each_turn_takes_a_step)
 {
 	struct work a = make('a', 3);
 
-	(void)state;
 	test.turns.budget_ns = 0;
 	add(&a);
 	assert_string_equal(test.order, "");
@@ -88,11 +89,10 @@ static void test_turns__without_time_each_turn_takes_a_step(void **state)
 	assert_string_equal(test.order, "aaa");
 }
 
-static void test_turns__with_time_a_turn_takes_a_step_of_each(void **state)
+TURNS_TEST(test_turns__with_time_a_turn_takes_a_step_of_each)
 {
 	struct work a = make('a', 3), b = make('b', 2);
 
-	(void)state;
 	test.turns.budget_ns = UINT64_MAX;
 	add(&a);
 	add(&b);
@@ -100,11 +100,10 @@ static void test_turns__with_time_a_turn_takes_a_step_of_each(void **state)
 	assert_string_equal(test.order, "ababa");
 }
 
-static void test_turns__works_take_their_steps_in_turn(void **state)
+TURNS_TEST(test_turns__works_take_their_steps_in_turn)
 {
 	struct work a = make('a', 4), b = make('b', 2), c = make('c', 1);
 
-	(void)state;
 	test.turns.budget_ns = 0;
 	a.next = &c;
 	vbd_list_init(&c.steps.link);
@@ -114,11 +113,10 @@ static void test_turns__works_take_their_steps_in_turn(void **state)
 	assert_string_equal(test.order, "abcabaa");
 }
 
-static void test_turns__a_dropped_work_takes_no_step(void **state)
+TURNS_TEST(test_turns__a_dropped_work_takes_no_step)
 {
 	struct work a = make('a', 2), b = make('b', 3);
 
-	(void)state;
 	test.turns.budget_ns = 0;
 	add(&a);
 	add(&b);
@@ -128,18 +126,4 @@ static void test_turns__a_dropped_work_takes_no_step(void **state)
 	vbd_loop_turn(test.loop, false);
 	vbd_loop_turn(test.loop, false);
 	assert_string_equal(test.order, "aba");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_turns__##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(without_time_each_turn_takes_a_step),
-		TEST(with_time_a_turn_takes_a_step_of_each),
-		TEST(works_take_their_steps_in_turn),
-		TEST(a_dropped_work_takes_no_step),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

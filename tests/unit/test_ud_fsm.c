@@ -9,11 +9,10 @@
 /* Each pair has a decision with a reason; no event leaves an ended state; all states are
  * reachable. */
 #define TEST_TABLE(kind, KIND, is_end, first)                                               \
-	static void test_ud_fsm__every_pair_of_##kind##_is_decided(void **state_)           \
+	TEST(test_ud_fsm__every_pair_of_##kind##_is_decided)                                \
 	{                                                                                   \
 		bool reached[VBD_##KIND##_STATE_COUNT] = {[first] = true};                  \
                                                                                             \
-		(void)state_;                                                               \
 		for (unsigned int s = 0; s < VBD_##KIND##_STATE_COUNT; s++) {               \
 			enum vbd_##kind##_state state = (enum vbd_##kind##_state)s;         \
                                                                                             \
@@ -46,14 +45,13 @@ TEST_TABLE(peer, PEER, peer_is_over, VBD_PEER_RESOLVING_ADDR)
 TEST_TABLE(group, GROUP, vbd_group_state_ended, VBD_GROUP_IS_RESOLVING)
 
 /* A destroyed id must not be used, and an id in use must not be destroyed. */
-static void test_ud_fsm__a_wait_for_the_cm_ends_by_deadline_or_device(void **state_)
+TEST(test_ud_fsm__a_wait_for_the_cm_ends_by_deadline_or_device)
 {
 	static const enum vbd_peer_state peers[] = {VBD_PEER_RESOLVING_ADDR,
 		VBD_PEER_RESOLVING_ROUTE, VBD_PEER_ASKING, VBD_PEER_RETRYING};
 	static const enum vbd_group_state groups[] = {
 		VBD_GROUP_IS_RESOLVING, VBD_GROUP_IS_JOINING, VBD_GROUP_IS_JOINED};
 
-	(void)state_;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(peers); i++) {
 		assert_int_equal(
 			vbd_peer_rule(peers[i], VBD_PEER_EV_DEADLINE)->next, VBD_PEER_FAILED);
@@ -63,16 +61,4 @@ static void test_ud_fsm__a_wait_for_the_cm_ends_by_deadline_or_device(void **sta
 	for (size_t i = 0; i < VBD_ARRAY_LEN(groups); i++)
 		assert_int_equal(vbd_group_rule(groups[i], VBD_GROUP_EV_DEVICE_REMOVAL)->action,
 			VBD_GROUP_DO_FAIL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ud_fsm__every_pair_of_endpoint_is_decided),
-		cmocka_unit_test(test_ud_fsm__every_pair_of_peer_is_decided),
-		cmocka_unit_test(test_ud_fsm__every_pair_of_group_is_decided),
-		cmocka_unit_test(test_ud_fsm__a_wait_for_the_cm_ends_by_deadline_or_device),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,8 @@ static int teardown(void **state)
 	return rc;
 }
 
+#define UD_STORY_TEST(name) TEST_WITH(name, struct svc *svc, setup, teardown)
+
 static void assert_told(const char *text)
 {
 	if (strcmp(told, text) != 0) {
@@ -92,9 +94,8 @@ static struct vbd_group_record *join(struct svc *svc, struct vbd_endpoint_record
 	return record;
 }
 
-static void test_ud_story__an_endpoint_opens_asks_joins_and_ends(void **state)
+UD_STORY_TEST(test_ud_story__an_endpoint_opens_asks_joins_and_ends)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = open_at(svc, PORT);
 	struct vbd_group_record *group;
 	const struct vbd_peer_record *peer;
@@ -125,9 +126,8 @@ static void test_ud_story__an_endpoint_opens_asks_joins_and_ends(void **state)
 		    "peer 1 ready -> failed (endpoint_ended)\n");
 }
 
-static void test_ud_story__errors_name_what_failed(void **state)
+UD_STORY_TEST(test_ud_story__errors_name_what_failed)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = open_at(svc, PORT);
 	const struct vbd_group_record *group = join(svc, here);
 	struct vbd_peer_record *peer;
@@ -172,9 +172,8 @@ static void test_ud_story__errors_name_what_failed(void **state)
 	assert_string_equal(peer->peer.error.text, "the peer's endpoint ended");
 }
 
-static void test_ud_story__hints_and_refusals_that_fail_are_logged(void **state)
+UD_STORY_TEST(test_ud_story__hints_and_refusals_that_fail_are_logged)
 {
-	struct svc *svc = *state;
 	struct fake_device *other = fake_device_add("fake1");
 	struct vbd_endpoint_record *here = open_at(svc, PORT);
 	struct vbd_endpoint_spec spec = {.port = PORT + 1,
@@ -202,9 +201,8 @@ static void test_ud_story__hints_and_refusals_that_fail_are_logged(void **state)
 	assert_string_equal(here->endpoint->qp.first_error.error.text, "A QP failed");
 }
 
-static void test_ud_story__a_peer_gets_what_an_endpoint_answers(void **state)
+UD_STORY_TEST(test_ud_story__a_peer_gets_what_an_endpoint_answers)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_spec spec = {
 		.port = PORT, .addr = "10.0.0.1", .params = vbd_endpoint_params_default()};
 	struct vbd_endpoint_record *there = NULL;
@@ -226,10 +224,9 @@ static void test_ud_story__a_peer_gets_what_an_endpoint_answers(void **state)
 	assert_int_equal(peer->peer.path.port_num, 1);
 }
 
-static void test_ud_story__an_address_that_can_not_be_asked_for_says_why(void **state)
+UD_STORY_TEST(test_ud_story__an_address_that_can_not_be_asked_for_says_why)
 {
 	static const char *const calls[] = {"rdma_create_id", "rdma_resolve_addr"};
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = open_at(svc, PORT);
 	char text[80];
 
@@ -250,9 +247,8 @@ static void test_ud_story__an_address_that_can_not_be_asked_for_says_why(void **
 	}
 }
 
-static void test_ud_story__errors_behind_the_first_are_counted(void **state)
+UD_STORY_TEST(test_ud_story__errors_behind_the_first_are_counted)
 {
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = open_at(svc, PORT);
 	struct vbd_qp *qp = &here->endpoint->qp;
 
@@ -292,7 +288,7 @@ static void assert_outcome(const char *object, unsigned long long id, const char
 	}
 }
 
-static void test_ud_story__each_event_of_the_cm_means_one_thing_to_a_peer(void **state)
+UD_STORY_TEST(test_ud_story__each_event_of_the_cm_means_one_thing_to_a_peer)
 {
 	static const struct cm_row rows[] = {
 		{RDMA_CM_EVENT_ADDR_ERROR, -1, "addr_error", VBD_E_ADDR_ERROR,
@@ -314,7 +310,6 @@ static void test_ud_story__each_event_of_the_cm_means_one_thing_to_a_peer(void *
 		{RDMA_CM_EVENT_ADDR_CHANGE, 0, NULL, VBD_OK, ""},
 		{RDMA_CM_EVENT_TIMEWAIT_EXIT, 0, NULL, VBD_OK, ""},
 	};
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = open_at(svc, PORT);
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
@@ -331,7 +326,7 @@ static void test_ud_story__each_event_of_the_cm_means_one_thing_to_a_peer(void *
 	}
 }
 
-static void test_ud_story__each_event_of_the_cm_means_one_thing_to_a_group(void **state)
+UD_STORY_TEST(test_ud_story__each_event_of_the_cm_means_one_thing_to_a_group)
 {
 	static const struct cm_row rows[] = {
 		{RDMA_CM_EVENT_ADDR_ERROR, -1, "addr_error", VBD_E_ADDR_ERROR,
@@ -344,7 +339,6 @@ static void test_ud_story__each_event_of_the_cm_means_one_thing_to_a_group(void 
 		{RDMA_CM_EVENT_UNREACHABLE, -1, NULL, VBD_OK, ""},
 		{RDMA_CM_EVENT_ADDR_CHANGE, 0, NULL, VBD_OK, ""},
 	};
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = open_at(svc, PORT);
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
@@ -361,14 +355,11 @@ static void test_ud_story__each_event_of_the_cm_means_one_thing_to_a_group(void 
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(test_ud_story__##name, setup, teardown)
-
 static const struct vbd_pv_cm_event silence = {
 	.type = RDMA_CM_EVENT_UNREACHABLE, .status = -ETIMEDOUT};
 
-static void test_ud_story__a_peer_that_is_away_is_asked_again(void **state)
+UD_STORY_TEST(test_ud_story__a_peer_that_is_away_is_asked_again)
 {
-	struct svc *svc = *state;
 	struct vbd_peer_record *peer = ask(svc, open_at(svc, PORT), PORT);
 
 	told[0] = '\0';
@@ -388,11 +379,10 @@ static void test_ud_story__a_peer_that_is_away_is_asked_again(void **state)
 	assert_int_equal(peer->peer.state, VBD_PEER_READY);
 }
 
-static void test_ud_story__the_end_of_the_time_says_why_no_peer_answered(void **state)
+UD_STORY_TEST(test_ud_story__the_end_of_the_time_says_why_no_peer_answered)
 {
 	static const char text[] =
 		"The peer does not answer, or its neighbour entry changed; 2 tries in ";
-	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = open_at(svc, PORT);
 	struct vbd_peer_record *peer = ask(svc, here, PORT);
 
@@ -414,22 +404,4 @@ static void test_ud_story__the_end_of_the_time_says_why_no_peer_answered(void **
 	vbd_object_delete(&here->object);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0);
 	assert_non_null(strstr(told, "peer 3 retrying -> failed (endpoint_ended)\n"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(an_endpoint_opens_asks_joins_and_ends),
-		TEST(errors_name_what_failed),
-		TEST(an_address_that_can_not_be_asked_for_says_why),
-		TEST(errors_behind_the_first_are_counted),
-		TEST(a_peer_gets_what_an_endpoint_answers),
-		TEST(each_event_of_the_cm_means_one_thing_to_a_peer),
-		TEST(a_peer_that_is_away_is_asked_again),
-		TEST(the_end_of_the_time_says_why_no_peer_answered),
-		TEST(each_event_of_the_cm_means_one_thing_to_a_group),
-		TEST(hints_and_refusals_that_fail_are_logged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,12 +12,11 @@ static void must_not_be_called(const char *action, const char *sysname, void *ar
 }
 
 /* Reception of uevents is tested in the guest, where devices can be made. */
-static void test_uevent__draining_nothing_returns_at_once_or_creation_says_why_not(void **state)
+TEST(test_uevent__draining_nothing_returns_at_once_or_creation_says_why_not)
 {
 	struct vbd_uevent *uevent = NULL;
 	struct vbd_error err = {0};
 
-	(void)state;
 	if (vbd_uevent_create(&uevent, &err) != VBD_OK) {
 		assert_null(uevent);
 		assert_non_null(err.call);
@@ -29,19 +28,7 @@ static void test_uevent__draining_nothing_returns_at_once_or_creation_says_why_n
 	vbd_uevent_destroy(uevent);
 }
 
-static void test_uevent__destroying_nothing_is_fine(void **state)
+TEST(test_uevent__destroying_nothing_is_fine)
 {
-	(void)state;
 	vbd_uevent_destroy(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_uevent__draining_nothing_returns_at_once_or_creation_says_why_not),
-		cmocka_unit_test(test_uevent__destroying_nothing_is_fine),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

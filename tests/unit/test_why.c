@@ -12,11 +12,10 @@
 #include <errno.h>
 #include <string.h>
 
-static void test_why__each_row_says_something_in_the_same_form(void **state)
+TEST(test_why__each_row_says_something_in_the_same_form)
 {
 	struct vbd_why why;
 
-	(void)state;
 	for (size_t i = 0; vbd_why_at(i, &why); i++) {
 		assert_true(why.name[0] != '\0');
 		assert_true(why.detail[0] != '\0');
@@ -32,12 +31,11 @@ static void test_why__each_row_says_something_in_the_same_form(void **state)
 	}
 }
 
-static void test_why__no_number_and_no_name_stands_twice_in_a_kind(void **state)
+TEST(test_why__no_number_and_no_name_stands_twice_in_a_kind)
 {
 	struct vbd_why a;
 	struct vbd_why b;
 
-	(void)state;
 	for (size_t i = 0; vbd_why_at(i, &a); i++) {
 		for (size_t k = i + 1; vbd_why_at(k, &b); k++) {
 			if (a.kind != b.kind)
@@ -49,13 +47,12 @@ static void test_why__no_number_and_no_name_stands_twice_in_a_kind(void **state)
 }
 
 /* The type of a problem is its path in the glossary, which is not to be a dead end. */
-static void test_why__every_problem_code_of_the_contract_is_explained(void **state)
+TEST(test_why__every_problem_code_of_the_contract_is_explained)
 {
 	struct openapi_enum codes;
 	size_t explained = 0;
 	struct vbd_why why;
 
-	(void)state;
 	openapi_read_enum("ProblemCode", &codes);
 	for (size_t i = 0; vbd_why_at(i, &why); i++) {
 		if (why.kind != VBD_WHY_PROBLEM)
@@ -67,11 +64,10 @@ static void test_why__every_problem_code_of_the_contract_is_explained(void **sta
 }
 
 /* Every name in the tables of names must be explained. */
-static void test_why__whatever_has_a_name_has_a_row(void **state)
+TEST(test_why__whatever_has_a_name_has_a_row)
 {
 	struct vbd_why why;
 
-	(void)state;
 	for (int type = 0; type <= RDMA_CM_EVENT_TIMEWAIT_EXIT; type++)
 		assert_true(vbd_why_find(VBD_WHY_CM_EVENT, type, &why));
 	for (int status = 0; status <= IBV_WC_TM_RNDV_INCOMPLETE; status++)
@@ -89,11 +85,10 @@ static void test_why__whatever_has_a_name_has_a_row(void **state)
 			strcmp(vbd_cm_reject_name(status), "unknown reason") != 0);
 }
 
-static void test_why__a_reject_is_explained_by_its_transport(void **state)
+TEST(test_why__a_reject_is_explained_by_its_transport)
 {
 	struct vbd_why why;
 
-	(void)state;
 	assert_true(vbd_why_find_reject(28, &why));
 	assert_string_equal(why.name, "IB_CM_REJ_CONSUMER_DEFINED");
 	assert_true(vbd_why_find_reject(-ECONNREFUSED, &why));
@@ -102,11 +97,10 @@ static void test_why__a_reject_is_explained_by_its_transport(void **state)
 	assert_false(vbd_why_find_reject(999, &why));
 }
 
-static void test_why__a_name_is_found_in_either_case(void **state)
+TEST(test_why__a_name_is_found_in_either_case)
 {
 	struct vbd_why why;
 
-	(void)state;
 	assert_true(vbd_why_find(VBD_WHY_WC_STATUS, IBV_WC_RETRY_EXC_ERR, &why));
 	assert_true(vbd_why_is_named(&why, "ibv_wc_retry_exc_err"));
 	assert_false(vbd_why_is_named(&why, "ibv_wc_retry_exc"));
@@ -114,7 +108,7 @@ static void test_why__a_name_is_found_in_either_case(void **state)
 	assert_true(vbd_why_kind_heading(why.kind)[0] != '\0');
 }
 
-static void test_why__an_error_is_explained_by_what_it_came_from(void **state)
+TEST(test_why__an_error_is_explained_by_what_it_came_from)
 {
 	struct vbd_error error = {.status = VBD_E_REJECTED,
 		.source = VBD_SOURCE_CM_EVENT,
@@ -122,7 +116,6 @@ static void test_why__an_error_is_explained_by_what_it_came_from(void **state)
 		.raw = 10};
 	struct vbd_why why;
 
-	(void)state;
 	assert_true(vbd_why_find_error(&error, &why));
 	assert_string_equal(why.name, "IB_CM_REJ_STALE_CONN");
 	assert_string_equal(vbd_why_hint(&error), why.hint);
@@ -138,19 +131,4 @@ static void test_why__an_error_is_explained_by_what_it_came_from(void **state)
 	error = (struct vbd_error){.status = VBD_E_MEMLOCK, .source = VBD_SOURCE_ERRNO};
 	assert_false(vbd_why_find_error(&error, &why));
 	assert_string_equal(vbd_why_hint(&error), vbd_status_hint(VBD_E_MEMLOCK));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_why__each_row_says_something_in_the_same_form),
-		cmocka_unit_test(test_why__no_number_and_no_name_stands_twice_in_a_kind),
-		cmocka_unit_test(test_why__every_problem_code_of_the_contract_is_explained),
-		cmocka_unit_test(test_why__whatever_has_a_name_has_a_row),
-		cmocka_unit_test(test_why__a_reject_is_explained_by_its_transport),
-		cmocka_unit_test(test_why__a_name_is_found_in_either_case),
-		cmocka_unit_test(test_why__an_error_is_explained_by_what_it_came_from),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

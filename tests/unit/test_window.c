@@ -9,9 +9,8 @@
 
 /* The state table. */
 
-static void test_window__every_pair_is_decided_and_ends_are_final(void **state)
+TEST(test_window__every_pair_is_decided_and_ends_are_final)
 {
-	(void)state;
 	for (unsigned int s = 0; s < VBD_WINDOW_STATE_COUNT; s++) {
 		bool ended = vbd_window_state_ended((enum vbd_window_state)s);
 
@@ -35,11 +34,10 @@ static void test_window__every_pair_is_decided_and_ends_are_final(void **state)
 		assert_non_null(vbd_window_event_name((enum vbd_window_event)e));
 }
 
-static void test_window__states_are_those_of_the_contract(void **state)
+TEST(test_window__states_are_those_of_the_contract)
 {
 	struct openapi_enum contract;
 
-	(void)state;
 	openapi_read_property_enum("Window", "state", &contract);
 	assert_int_equal(contract.count, VBD_WINDOW_STATE_COUNT);
 	for (unsigned int i = 0; i < VBD_WINDOW_STATE_COUNT; i++)
@@ -115,10 +113,8 @@ static void assert_state(const struct bound *bound, enum vbd_window_state state)
 	}
 }
 
-static void test_window__both_types_are_bound_to_their_range_and_revoked(void **state)
+RIG_TEST(test_window__both_types_are_bound_to_their_range_and_revoked)
 {
-	struct rig *rig = *state;
-
 	for (unsigned int type = 1; type <= 2; type++) {
 		struct bound bound = make(rig, type);
 		struct ibv_qp *qp = bound.rc->conn->qp.ibv_qp;
@@ -155,9 +151,8 @@ static void test_window__both_types_are_bound_to_their_range_and_revoked(void **
 	}
 }
 
-static void test_window__a_window_that_can_not_be_allocated_leaves_nothing(void **state)
+RIG_TEST(test_window__a_window_that_can_not_be_allocated_leaves_nothing)
 {
-	struct rig *rig = *state;
 	struct bound bound = make(rig, 2);
 	struct vbd_error err = {0};
 
@@ -168,9 +163,8 @@ static void test_window__a_window_that_can_not_be_allocated_leaves_nothing(void 
 	assert_int_equal(fake_sends(bound.rc->conn->qp.ibv_qp), 0);
 }
 
-static void test_window__a_bind_that_fails_frees_it(void **state)
+RIG_TEST(test_window__a_bind_that_fails_frees_it)
 {
-	struct rig *rig = *state;
 	struct bound bound = make(rig, 2);
 
 	begin(rig, &bound);
@@ -181,9 +175,8 @@ static void test_window__a_bind_that_fails_frees_it(void **state)
 	assert_int_equal(bound.changes, 1);
 }
 
-static void test_window__a_bind_that_can_not_be_posted_frees_it(void **state)
+RIG_TEST(test_window__a_bind_that_can_not_be_posted_frees_it)
 {
-	struct rig *rig = *state;
 	struct bound bound = make(rig, 2);
 
 	fake_fail_next("ibv_post_send", EINVAL);
@@ -192,9 +185,8 @@ static void test_window__a_bind_that_can_not_be_posted_frees_it(void **state)
 	assert_int_not_equal(bound.rc->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_window__one_revoked_while_it_is_bound_is_revoked_behind(void **state)
+RIG_TEST(test_window__one_revoked_while_it_is_bound_is_revoked_behind)
 {
-	struct rig *rig = *state;
 	struct bound bound = make(rig, 1);
 
 	begin(rig, &bound);
@@ -210,9 +202,8 @@ static void test_window__one_revoked_while_it_is_bound_is_revoked_behind(void **
 	assert_int_equal(bound.changes, 2);
 }
 
-static void test_window__without_a_qp_it_is_freed_at_once(void **state)
+RIG_TEST(test_window__without_a_qp_it_is_freed_at_once)
 {
-	struct rig *rig = *state;
 	struct bound bound = make(rig, 1);
 
 	begin(rig, &bound);
@@ -223,9 +214,8 @@ static void test_window__without_a_qp_it_is_freed_at_once(void **state)
 	assert_int_equal(bound.changes, 2);
 }
 
-static void test_window__a_revocation_that_is_flushed_frees_it(void **state)
+RIG_TEST(test_window__a_revocation_that_is_flushed_frees_it)
 {
-	struct rig *rig = *state;
 	struct bound bound = make(rig, 2);
 
 	begin(rig, &bound);
@@ -238,9 +228,8 @@ static void test_window__a_revocation_that_is_flushed_frees_it(void **state)
 	assert_state(&bound, VBD_WINDOW_REVOKED);
 }
 
-static void test_window__a_lost_window_is_freed_without_a_work_request(void **state)
+RIG_TEST(test_window__a_lost_window_is_freed_without_a_work_request)
 {
-	struct rig *rig = *state;
 	struct bound bound = make(rig, 2);
 
 	begin(rig, &bound);
@@ -250,9 +239,8 @@ static void test_window__a_lost_window_is_freed_without_a_work_request(void **st
 	assert_int_equal(fake_sends(bound.rc->conn->qp.ibv_qp), 0);
 }
 
-static void test_window__its_work_passes_transfers_and_can_be_called_off(void **state)
+RIG_TEST(test_window__its_work_passes_transfers_and_can_be_called_off)
 {
-	struct rig *rig = *state;
 	struct bound bound = make(rig, 2);
 	struct rig_transfer *rt = rig_transfer(bound.rc, VBD_OP_WRITE, bound.mem, 4096, 512);
 	struct ibv_qp *qp = bound.rc->conn->qp.ibv_qp;
@@ -277,25 +265,4 @@ static void test_window__its_work_passes_transfers_and_can_be_called_off(void **
 	rig_settle(rig);
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
 	vbd_window_cancel(&bound.window);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_window__##name, rig_setup, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_window__every_pair_is_decided_and_ends_are_final),
-		cmocka_unit_test(test_window__states_are_those_of_the_contract),
-		TEST(both_types_are_bound_to_their_range_and_revoked),
-		TEST(a_window_that_can_not_be_allocated_leaves_nothing),
-		TEST(a_bind_that_fails_frees_it),
-		TEST(a_bind_that_can_not_be_posted_frees_it),
-		TEST(one_revoked_while_it_is_bound_is_revoked_behind),
-		TEST(without_a_qp_it_is_freed_at_once),
-		TEST(a_revocation_that_is_flushed_frees_it),
-		TEST(a_lost_window_is_freed_without_a_work_request),
-		TEST(its_work_passes_transfers_and_can_be_called_off),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

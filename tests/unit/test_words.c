@@ -25,7 +25,7 @@ struct row {
 	const char *text, *wanted;
 };
 
-static void test_words__each_tells_what_is_known(void **state)
+TEST(test_words__each_tells_what_is_known)
 {
 	static const struct row rows[] = {
 		{"{peer}", "192.0.2.2 port 7471"},
@@ -90,14 +90,13 @@ static void test_words__each_tells_what_is_known(void **state)
 				[VBD_TRACE_PACKETS_SENT] = 12}}};
 	struct sockaddr_in *next = (struct sockaddr_in *)&facts.netroute.next;
 
-	(void)state;
 	next->sin_family = AF_INET;
 	assert_int_equal(inet_pton(AF_INET, "192.0.2.9", &next->sin_addr), 1);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
 		expect(&facts, rows[i].text, rows[i].wanted);
 }
 
-static void test_words__what_is_not_known_has_a_text_too(void **state)
+TEST(test_words__what_is_not_known_has_a_text_too)
 {
 	static const struct row rows[] = {
 #define UNKNOWN(name, unknown, ...) {"{" #name "}", unknown},
@@ -106,16 +105,14 @@ static void test_words__what_is_not_known_has_a_text_too(void **state)
 	};
 	struct vbd_facts facts = {.incident = {.op = -1, .error = {.raw = -1}}};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
 		expect(&facts, rows[i].text, rows[i].wanted);
 }
 
-static void test_words__a_part_that_is_not_known_is_left_out(void **state)
+TEST(test_words__a_part_that_is_not_known_is_left_out)
 {
 	struct vbd_facts facts = {.incident = {.peer = "192.0.2.2", .op = VBD_OP_SEND}};
 
-	(void)state;
 	expect(&facts, "{peer}", "192.0.2.2");
 	expect(&facts, "{what}", "send");
 	facts.incident.peer[0] = '\0';
@@ -128,14 +125,13 @@ static void test_words__a_part_that_is_not_known_is_left_out(void **state)
 	expect(&facts, "{peer}", "b.example port 7471");
 }
 
-static void test_words__the_interface_is_that_of_the_route_or_else_of_the_address(void **state)
+TEST(test_words__the_interface_is_that_of_the_route_or_else_of_the_address)
 {
 	struct vbd_facts facts = {.sgid_known = true,
 		.sgid = {.netdev = "eth1"},
 		.netroute_known = true,
 		.netroute = {.netdev = "eth0"}};
 
-	(void)state;
 	expect(&facts, "{netdev}", "eth0");
 	facts.netroute.local = true;
 	expect(&facts, "{netdev}", "eth1");
@@ -149,22 +145,20 @@ static void test_words__the_interface_is_that_of_the_route_or_else_of_the_addres
 	expect(&facts, "{netdev}", "the interface");
 }
 
-static void test_words__a_next_hop_may_have_an_ipv6_address(void **state)
+TEST(test_words__a_next_hop_may_have_an_ipv6_address)
 {
 	struct vbd_facts facts = {0};
 	struct sockaddr_in6 *next = (struct sockaddr_in6 *)&facts.netroute.next;
 
-	(void)state;
 	next->sin6_family = AF_INET6;
 	assert_int_equal(inet_pton(AF_INET6, "2001:db8::9", &next->sin6_addr), 1);
 	expect(&facts, "{next_hop}", "2001:db8::9");
 }
 
-static void test_words__the_reason_of_the_peer_is_that_of_its_report(void **state)
+TEST(test_words__the_reason_of_the_peer_is_that_of_its_report)
 {
 	struct vbd_facts facts = {0};
 
-	(void)state;
 	expect(&facts, "{peer_reason}", "a failure");
 	facts.peer_report.known = true;
 	expect(&facts, "{peer_reason}", "a failure");
@@ -172,18 +166,17 @@ static void test_words__the_reason_of_the_peer_is_that_of_its_report(void **stat
 	expect(&facts, "{peer_reason}", vbd_reason_text(VBD_REASON_TIMED_OUT));
 }
 
-static void test_words__a_text_is_cut_where_the_room_ends(void **state)
+TEST(test_words__a_text_is_cut_where_the_room_ends)
 {
 	struct vbd_facts facts = {.device = "rxe0"};
 	char room[7];
 
-	(void)state;
 	assert_string_equal(
 		vbd_words_fill("on {device} here", &facts, room, sizeof(room)), "on rxe");
 	assert_string_equal(vbd_words_fill("nothing", &facts, room, sizeof(room)), "nothin");
 }
 
-static void test_words__a_time_is_in_its_usual_unit(void **state)
+TEST(test_words__a_time_is_in_its_usual_unit)
 {
 	static const struct {
 		uint64_t ns;
@@ -199,7 +192,6 @@ static void test_words__a_time_is_in_its_usual_unit(void **state)
 	};
 	char text[VBD_SPAN_TEXT_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
 		assert_string_equal(vbd_span_text(rows[i].ns, text), rows[i].wanted);
 }
@@ -207,7 +199,7 @@ static void test_words__a_time_is_in_its_usual_unit(void **state)
 /* --- outcomes ----------------------------------------------------------------------------------
  */
 
-static void test_outcome__each_status_of_a_completion_has_one(void **state)
+TEST(test_outcome__each_status_of_a_completion_has_one)
 {
 	static const struct {
 		int kind, op;
@@ -228,7 +220,6 @@ static void test_outcome__each_status_of_a_completion_has_one(void **state)
 		{IBV_WC_LOC_PROT_ERR, VBD_OP_WRITE, VBD_OUTCOME_REQUEST_FAILED},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct vbd_first_error first = {
 			.op = rows[i].op, .error = {.source = VBD_SOURCE_WC, .kind = rows[i].kind}};
@@ -240,7 +231,7 @@ static void test_outcome__each_status_of_a_completion_has_one(void **state)
 	}
 }
 
-static void test_outcome__a_deadline_is_judged_by_the_state_in_which_it_passed(void **state)
+TEST(test_outcome__a_deadline_is_judged_by_the_state_in_which_it_passed)
 {
 	static const enum vbd_outcome wanted[VBD_CONN_STATE_COUNT] = {
 		[VBD_CONN_QUEUED] = VBD_OUTCOME_UNRESOLVED,
@@ -255,7 +246,6 @@ static void test_outcome__a_deadline_is_judged_by_the_state_in_which_it_passed(v
 	};
 	struct vbd_first_error first = {.op = -1, .error = {.source = VBD_SOURCE_DEADLINE}};
 
-	(void)state;
 	for (unsigned int i = 0; i <= VBD_CONN_ESTABLISHED; i++) {
 		struct vbd_outcome_end end = {.state = (enum vbd_conn_state)i,
 			.reason = VBD_REASON_TIMED_OUT,
@@ -265,7 +255,7 @@ static void test_outcome__a_deadline_is_judged_by_the_state_in_which_it_passed(v
 	}
 }
 
-static void test_outcome__a_wait_is_judged_by_its_state(void **state)
+TEST(test_outcome__a_wait_is_judged_by_its_state)
 {
 	static const enum vbd_outcome wanted[VBD_CONN_STATE_COUNT] = {
 		[VBD_CONN_QUEUED] = VBD_OUTCOME_WELL,
@@ -282,12 +272,11 @@ static void test_outcome__a_wait_is_judged_by_its_state(void **state)
 		[VBD_CONN_FAILED] = VBD_OUTCOME_WELL,
 	};
 
-	(void)state;
 	for (unsigned int i = 0; i < VBD_CONN_STATE_COUNT; i++)
 		assert_int_equal(vbd_outcome_of_wait((enum vbd_conn_state)i), wanted[i]);
 }
 
-static void test_trace__a_counter_of_the_kernel_is_known_by_its_set_and_name(void **state)
+TEST(test_trace__a_counter_of_the_kernel_is_known_by_its_set_and_name)
 {
 	static const struct {
 		enum vbd_counter_set set;
@@ -309,29 +298,6 @@ static void test_trace__a_counter_of_the_kernel_is_known_by_its_set_and_name(voi
 		{VBD_COUNTER_SET_HW, "link_downed", VBD_TRACE_COUNT},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
 		assert_int_equal(vbd_trace_of(rows[i].set, rows[i].name), rows[i].wanted);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words__each_tells_what_is_known),
-		cmocka_unit_test(test_words__what_is_not_known_has_a_text_too),
-		cmocka_unit_test(test_words__a_part_that_is_not_known_is_left_out),
-		cmocka_unit_test(
-			test_words__the_interface_is_that_of_the_route_or_else_of_the_address),
-		cmocka_unit_test(test_words__a_next_hop_may_have_an_ipv6_address),
-		cmocka_unit_test(test_words__the_reason_of_the_peer_is_that_of_its_report),
-		cmocka_unit_test(test_words__a_text_is_cut_where_the_room_ends),
-		cmocka_unit_test(test_words__a_time_is_in_its_usual_unit),
-		cmocka_unit_test(test_outcome__each_status_of_a_completion_has_one),
-		cmocka_unit_test(
-			test_outcome__a_deadline_is_judged_by_the_state_in_which_it_passed),
-		cmocka_unit_test(test_outcome__a_wait_is_judged_by_its_state),
-		cmocka_unit_test(test_trace__a_counter_of_the_kernel_is_known_by_its_set_and_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

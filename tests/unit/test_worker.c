@@ -101,9 +101,8 @@ static void close_both(struct rig *rig, struct rig_conn *one, struct rig_conn *o
 	run_until(rig, has_ended, other);
 }
 
-static void test_worker__messages_go_back_and_forth(void **state)
+RIG_TEST(test_worker__messages_go_back_and_forth)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct rig_conn *client, *server;
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
@@ -133,9 +132,8 @@ static void test_worker__messages_go_back_and_forth(void **state)
 		MESSAGES);
 }
 
-static void test_worker__bytes_move_while_others_read_the_counters(void **state)
+TWO_WORKERS_TEST(test_worker__bytes_move_while_others_read_the_counters)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct rig_conn *client, *server;
 	struct vbd_mem *here = rig_mem(rig, 100000, 0);
@@ -165,9 +163,8 @@ static void test_worker__bytes_move_while_others_read_the_counters(void **state)
 	close_both(rig, client, server);
 }
 
-static void test_worker__a_close_in_the_middle_ends_everything(void **state)
+TWO_WORKERS_TEST(test_worker__a_close_in_the_middle_ends_everything)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct vbd_mem *here = rig_mem(rig, 100000, 0);
 	struct vbd_mem *there = rig_mem(rig, 100000, VBD_ACCESS_REMOTE_WRITE);
@@ -199,9 +196,8 @@ static void test_worker__a_close_in_the_middle_ends_everything(void **state)
 	rig_assert_cqs_idle(rig);
 }
 
-static void test_worker__a_device_goes_while_everything_runs(void **state)
+TWO_WORKERS_TEST(test_worker__a_device_goes_while_everything_runs)
 {
-	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
 	struct rig_conn *pairs[CONNS][2];
 	struct vbd_mem *here = rig_mem(rig, 100000, 0);
@@ -236,16 +232,15 @@ static void test_worker__a_device_goes_while_everything_runs(void **state)
 	assert_true(fake_device_let_go(rig->device));
 }
 
-static void test_worker__a_worker_without_work_stops(void **state)
+RIG_TEST(test_worker__a_worker_without_work_stops)
 {
-	start(*state);
+	start(rig);
 }
 
 /* Turned by hand. */
 
-static void test_worker__an_idle_one_is_not_woken(void **state)
+RIG_TEST(test_worker__an_idle_one_is_not_woken)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 	const struct vbd_cq *cq = rc->conn->qp.channel->cq;
 	uint64_t polls = vbd_counter_get(&cq->polls);
@@ -257,9 +252,8 @@ static void test_worker__an_idle_one_is_not_woken(void **state)
 	assert_true(vbd_list_empty(&rig->fabric->workers[0]->active_cqs));
 }
 
-static void test_worker__it_answers_before_it_takes_the_event(void **state)
+RIG_TEST(test_worker__it_answers_before_it_takes_the_event)
 {
-	struct rig *rig = *state;
 	struct vbd_worker *worker = rig->fabric->workers[0];
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
@@ -285,9 +279,8 @@ static void test_worker__it_answers_before_it_takes_the_event(void **state)
 	assert_int_equal(vbd_counter_get(&cq->events_taken), taken + 2);
 }
 
-static void test_worker__messages_of_one_poll_came_at_one_time(void **state)
+RIG_TEST(test_worker__messages_of_one_poll_came_at_one_time)
 {
-	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	rig_settle(rig);
@@ -301,9 +294,8 @@ static void test_worker__messages_of_one_poll_came_at_one_time(void **state)
 	assert_true(rc->messages[2]->received_ns > rc->messages[1]->received_ns);
 }
 
-static void test_worker__a_busy_one_polls_on_until_its_channel_ends(void **state)
+RIG_TEST(test_worker__a_busy_one_polls_on_until_its_channel_ends)
 {
-	struct rig *rig = *state;
 	const struct vbd_worker *worker = rig->fabric->workers[0];
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
@@ -332,9 +324,8 @@ static void test_worker__a_busy_one_polls_on_until_its_channel_ends(void **state
 	assert_int_equal(worker->spun_at_ns, 0);
 }
 
-static void test_worker__the_time_until_work_comes_is_counted_as_spun(void **state)
+RIG_TEST(test_worker__the_time_until_work_comes_is_counted_as_spun)
 {
-	struct rig *rig = *state;
 	struct vbd_worker *worker = rig->fabric->workers[0];
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
@@ -354,9 +345,8 @@ static void test_worker__the_time_until_work_comes_is_counted_as_spun(void **sta
 	assert_int_equal(worker->spun_at_ns, 0);
 }
 
-static void test_worker__an_adaptive_one_polls_on_for_a_while(void **state)
+RIG_TEST(test_worker__an_adaptive_one_polls_on_for_a_while)
 {
-	struct rig *rig = *state;
 	const struct vbd_worker *worker = rig->fabric->workers[0];
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
@@ -377,9 +367,8 @@ static void test_worker__an_adaptive_one_polls_on_for_a_while(void **state)
 	assert_int_equal(vbd_counter_get(&worker->busy_channels), 0);
 }
 
-static void test_worker__a_use_of_an_adaptive_one_moves_the_end_of_polling(void **state)
+RIG_TEST(test_worker__a_use_of_an_adaptive_one_moves_the_end_of_polling)
 {
-	struct rig *rig = *state;
 	struct vbd_worker *worker = rig->fabric->workers[0];
 	struct vbd_conn_params params = rig_params();
 	struct vbd_channel *channel;
@@ -412,9 +401,8 @@ static void test_worker__a_use_of_an_adaptive_one_moves_the_end_of_polling(void 
 	assert_true(vbd_list_empty(&worker->active_cqs));
 }
 
-static void test_worker__one_that_spins_looks_up_in_each_64th_turn(void **state)
+RIG_TEST(test_worker__one_that_spins_looks_up_in_each_64th_turn)
 {
-	struct rig *rig = *state;
 	struct vbd_worker *worker = rig->fabric->workers[0];
 	unsigned int armed = worker->armed_cqs, looks = 0;
 	uint64_t spun_ns = vbd_counter_get(&worker->spun_ns);
@@ -445,9 +433,8 @@ static void test_worker__one_that_spins_looks_up_in_each_64th_turn(void **state)
 	worker->armed_cqs = armed;
 }
 
-static void test_worker__the_next_due_time_bounds_its_sleep(void **state)
+RIG_TEST(test_worker__the_next_due_time_bounds_its_sleep)
 {
-	struct rig *rig = *state;
 	struct vbd_worker *worker = rig->fabric->workers[0];
 	struct vbd_heap_node node = {0};
 
@@ -460,9 +447,8 @@ static void test_worker__the_next_due_time_bounds_its_sleep(void **state)
 	vbd_heap_remove(&worker->heartbeats, &node);
 }
 
-static void test_worker__its_turns_are_counted(void **state)
+RIG_TEST(test_worker__its_turns_are_counted)
 {
-	struct rig *rig = *state;
 	struct vbd_worker *worker = rig->fabric->workers[0];
 	uint64_t turns = vbd_counter_get(&worker->turns);
 
@@ -472,9 +458,8 @@ static void test_worker__its_turns_are_counted(void **state)
 }
 
 /* Completions of the queue pair that is destroyed may be behind those of others. */
-static void test_worker__a_purge_waits_until_all_that_was_in_the_cq_is_taken(void **state)
+RIG_TEST(test_worker__a_purge_waits_until_all_that_was_in_the_cq_is_taken)
 {
-	struct rig *rig = *state;
 	struct vbd_worker *worker = rig->fabric->workers[0];
 	struct vbd_conn_params params = rig_params();
 	struct vbd_channel *channel;
@@ -501,9 +486,8 @@ static void test_worker__a_purge_waits_until_all_that_was_in_the_cq_is_taken(voi
 	rig_assert_gone(rc);
 }
 
-static void test_worker__each_runs_on_its_processor(void **state)
+TWO_WORKERS_TEST(test_worker__each_runs_on_its_processor)
 {
-	struct rig *rig = *state;
 	struct vbd_cpus list = {.count = 1};
 	cpu_set_t allowed, of_thread;
 
@@ -521,9 +505,8 @@ static void test_worker__each_runs_on_its_processor(void **state)
 	}
 }
 
-static void test_worker__indexes_are_used_again_with_a_new_generation(void **state)
+RIG_TEST(test_worker__indexes_are_used_again_with_a_new_generation)
 {
-	struct rig *rig = *state;
 	struct vbd_worker *worker = rig->fabric->workers[0];
 	uint32_t indexes[200];
 	uint16_t generation;
@@ -544,34 +527,4 @@ static void test_worker__indexes_are_used_again_with_a_new_generation(void **sta
 		if (i != 7)
 			vbd_channel_table_release(&worker->channels, indexes[i]);
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_worker__##name, rig_setup, rig_teardown)
-#define TEST_OF_TWO(name) \
-	cmocka_unit_test_setup_teardown(test_worker__##name, rig_setup_two_workers, rig_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(messages_go_back_and_forth),
-		TEST_OF_TWO(bytes_move_while_others_read_the_counters),
-		TEST_OF_TWO(a_close_in_the_middle_ends_everything),
-		TEST_OF_TWO(a_device_goes_while_everything_runs),
-		TEST(a_worker_without_work_stops),
-		TEST(an_idle_one_is_not_woken),
-		TEST_OF_TWO(each_runs_on_its_processor),
-		TEST(it_answers_before_it_takes_the_event),
-		TEST(messages_of_one_poll_came_at_one_time),
-		TEST(a_busy_one_polls_on_until_its_channel_ends),
-		TEST(the_time_until_work_comes_is_counted_as_spun),
-		TEST(an_adaptive_one_polls_on_for_a_while),
-		TEST(a_use_of_an_adaptive_one_moves_the_end_of_polling),
-		TEST(one_that_spins_looks_up_in_each_64th_turn),
-		TEST(the_next_due_time_bounds_its_sleep),
-		TEST(its_turns_are_counted),
-		TEST(a_purge_waits_until_all_that_was_in_the_cq_is_taken),
-		TEST(indexes_are_used_again_with_a_new_generation),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

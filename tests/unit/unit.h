@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmocka, preceded by the headers that it needs. */
+/* Tests that register themselves, on cmocka, which is preceded by the headers that it needs. */
 #ifndef VBD_TESTS_UNIT_UNIT_H
 #define VBD_TESTS_UNIT_UNIT_H
 
@@ -37,6 +37,59 @@ static inline unsigned int unit_descriptors(void)
 	(void)closedir(folder);
 	return count;
 }
+
+/* A test of this program; see TEST(). */
+struct unit_test {
+	struct CMUnitTest test;
+	int line; /* of its definition */
+	struct unit_test *next;
+};
+
+/**
+ * TEST - define a test, without a fixture:
+ *
+ *	TEST(test_bucket__an_empty_one_refuses)
+ *	{
+ *		...
+ *	}
+ *
+ * The program runs its tests in the order of their lines. Tests have no list, and need no main().
+ */
+#define TEST(name) TEST_WITH(name, void *no_fixture, NULL, NULL)
+
+/**
+ * TEST_WITH - define a test with a fixture
+ * @fixture: declares what the body has, for example `struct rig *rig`: the *state of cmocka
+ * @setup, @teardown: as of cmocka, run before and after the test; NULL: none
+ *
+ * Tests with the same fixture share a macro, for example RIG_TEST(name) of rig.h.
+ */
+#define TEST_WITH(name, fixture, setup, teardown)                                     \
+	static void name(fixture);                                                    \
+	static void name##__run(void **state)                                         \
+	{                                                                             \
+		name(*state);                                                         \
+	}                                                                             \
+	__attribute__((constructor)) static void name##__register(void)               \
+	{                                                                             \
+		static struct unit_test name##__entry = {                             \
+			{#name, name##__run, setup, teardown, NULL}, __LINE__, NULL}; \
+                                                                                      \
+		unit_register(&name##__entry);                                        \
+	}                                                                             \
+	static void name(__attribute__((unused)) fixture)
+
+/** unit_register - add a test to the program; TEST_WITH() calls this before main() */
+void unit_register(struct unit_test *test);
+
+/**
+ * unit_run - run the tests; for main()
+ * @argv: a pattern of names, with * and ?, chooses tests: test_conn '*late*'
+ * @setup, @teardown: run before the first test and after the last one; NULL: none
+ *
+ * Returns the exit status: 0 if no test failed.
+ */
+int unit_run(int argc, char **argv, CMFixtureFunction setup, CMFixtureFunction teardown);
 
 /* A wait that is under way. */
 struct unit_wait {

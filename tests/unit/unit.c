@@ -8,6 +8,36 @@
 #include <time.h>
 #include <unistd.h>
 
+#define TESTS_MAX 256
+
+static struct unit_test *first;
+
+/* The compiler may reorder constructors, hence the search by line. */
+void unit_register(struct unit_test *test)
+{
+	struct unit_test **place = &first;
+
+	while (*place && (*place)->line < test->line)
+		place = &(*place)->next;
+	test->next = *place;
+	*place = test;
+}
+
+int unit_run(int argc, char **argv, CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+	struct CMUnitTest tests[TESTS_MAX];
+	size_t count = 0;
+
+	for (const struct unit_test *test = first; test; test = test->next) {
+		assert_in_range(count, 0, TESTS_MAX - 1);
+		tests[count++] = test->test;
+	}
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return _cmocka_run_group_tests(
+		program_invocation_short_name, tests, count, setup, teardown);
+}
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct unit_wait current;
 static bool is_watched;
