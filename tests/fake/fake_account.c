@@ -2,10 +2,6 @@
 /* The kernel's account of objects, which equals the fake's own, and the way to an address. */
 #include "tests/fake/fake.h"
 
-#include <errno.h>
-#include <netinet/in.h>
-#include <string.h>
-
 enum vbd_status vbd_pv_count_objects(
 	uint64_t ret_counts[VBD_PV_OBJECT_COUNT], struct vbd_error *err)
 {

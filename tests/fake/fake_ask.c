@@ -3,12 +3,8 @@
 #include "tests/fake/fake.h"
 
 #include "base/thread.h"
-#include "rdma/provider/ask.h"
 
-#include <netinet/in.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct vbd_pv_ask {
 	pthread_mutex_t lock;

@@ -2,15 +2,11 @@
 /* Calls that may block: they must not be on the control thread, and block when a test says so. */
 #include "base/enum.h"
 #include "rdma/device/msgpool.h"
-#include "rdma/provider/netroute.h"
 #include "tests/fake/fake.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

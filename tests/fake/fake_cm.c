@@ -3,9 +3,6 @@
 #include "tests/fake/fake.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static struct fake_id *id_of(const struct rdma_cm_id *id)

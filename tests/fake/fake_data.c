@@ -3,10 +3,7 @@
 #include "tests/fake/fake.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

@@ -7,8 +7,6 @@
  */
 #include "tests/fake/provider_fake.h"
 
-#include <stdlib.h>
-
 __attribute__((constructor)) static void plug_in(void)
 {
 	fake_loopback(true);

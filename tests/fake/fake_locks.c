@@ -6,7 +6,6 @@
 #include "tests/fake/fake.h"
 
 #include <pthread.h>
-#include <stddef.h>
 
 #define HELD_MAX 16
 

@@ -2,10 +2,7 @@
 /* The wire between two ends in the same program. */
 #include "tests/fake/fake.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* IB CM reject reasons (IBTA 12.6.7.2). */

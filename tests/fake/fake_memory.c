@@ -2,9 +2,7 @@
 /* The linker redirects every allocation here (-Wl,--wrap). */
 #include "tests/fake/fake.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 static atomic_uint calls_left;

@@ -2,9 +2,6 @@
 /* Memory windows. */
 #include "tests/fake/fake.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 static struct fake_mw *mw_of(struct ibv_mw *mw)
 {
 	return (struct fake_mw *)(void *)mw;

@@ -2,9 +2,6 @@
 /* Shared receive queues. */
 #include "tests/fake/fake.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 static struct fake_srq *srq_of(struct ibv_srq *srq)
 {
 	return (struct fake_srq *)(void *)srq;

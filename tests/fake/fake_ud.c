@@ -2,10 +2,6 @@
 /* Address handles, SIDR answers, multicast groups, datagrams. */
 #include "tests/fake/fake.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define GRH_BYTES 40
 #define CM_QKEY	  0x01234567
 #define GROUP_QPN 0xffffff

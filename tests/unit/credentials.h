@@ -6,9 +6,6 @@
 #include "api/http/auth.h"
 #include "daemon/config/config.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* Make credentials of the tokens of both roles, of which each may be NULL, and use them. */
 static inline struct vbd_credentials *unit_credentials(
 	struct vbd_callers *callers, const char *control_token, const char *read_token)

@@ -7,7 +7,6 @@
 #include "tests/unit/unit.h"
 
 #include <jansson.h>
-#include <string.h>
 
 /* End a document. Returns it as a new reference; it has the very bytes that jansson prints. */
 static inline json_t *document_end(struct vbd_encoder *out)

@@ -3,10 +3,8 @@
 
 #include "tests/unit/unit.h"
 
-#include <errno.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/types.h>
 
 static atomic_int armed;     /* enum io_fault */

@@ -3,10 +3,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Both documents of the contract; the caller frees the text. */
 static char *read_contract(void)
 {

@@ -2,14 +2,8 @@
 #include "tests/unit/rest.h"
 
 #include "api/http/listen.h"
-#include "tests/unit/unit.h"
 
 #include <poll.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define TEXT_BYTES 4096

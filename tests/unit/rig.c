@@ -3,20 +3,11 @@
 #include "tests/unit/rig.h"
 
 #include "base/log.h"
-#include "rdma/data/calls.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
-#include "rdma/device/pd.h"
-#include "rdma/names/names.h"
-#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* More turns than any test needs; a rig that still moves after them runs in a circle. */
 #define TURNS_MAX 20000

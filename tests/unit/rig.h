@@ -10,10 +10,8 @@
 #include "rdma/conn/listener.h"
 #include "rdma/data/transfer.h"
 #include "rdma/device/mem.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/rescan.h"
-#include "tests/unit/unit.h"
 
 #define RIG_LISTENERS	4
 #define RIG_MEMS	4

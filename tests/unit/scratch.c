@@ -3,9 +3,7 @@
 
 #include "tests/unit/unit.h"
 
-#include <dirent.h>
 #include <ftw.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 #include "tests/unit/unit.h"
 
 #include <sqlite3.h>
-#include <stdint.h>
 
 /** sqlite_ask - the first number that the query gives */
 static inline int64_t sqlite_ask(const char *path, const char *sql)

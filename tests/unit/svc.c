@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/svc.h"
 
-#include "base/addr.h"
-#include "base/log.h"
-#include "daemon/core/object.h"
 #include "daemon/observe/stats_parts.h"
 #include "daemon/memory/shared.h"
-#include "rdma/names/names.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 bool svc_start(struct svc *svc)
 {

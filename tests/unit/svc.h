@@ -13,7 +13,6 @@
 #include "daemon/work/transfers.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/rescan.h"
-#include "tests/unit/unit.h"
 
 struct svc {
 	struct vbd_config config;

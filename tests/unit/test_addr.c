@@ -5,7 +5,6 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
-#include <string.h>
 
 TEST(test_addr__a_numeric_address_is_read_and_written)
 {

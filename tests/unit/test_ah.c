@@ -7,7 +7,6 @@
 #include <infiniband/verbs.h>
 
 #include <arpa/inet.h>
-#include <string.h>
 
 static void expect_gid(const struct vbd_ah_source *source, const char *wanted)
 {

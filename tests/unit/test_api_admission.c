@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/admission.h"
 
-#include "base/attr.h"
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <string.h>
 
 static const struct vbd_admission_limits few = {
 	.seats = 4, .seats_per_source = 2, .reserve = 1, .waiting = 8, .feeds = 1};

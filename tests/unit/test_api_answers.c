@@ -4,12 +4,6 @@
  * differ from run to run stand there as "some". If a difference is right: test_api_answers --write
  */
 #include "tests/unit/rest.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define GOLDEN VBD_SOURCE_DIR "/tests/unit/api_answers.golden"
 

@@ -2,12 +2,8 @@
 /* Records of earlier runs: their bodies read and written again. */
 #include "api/http/archive.h"
 
-#include "api/json/writer.h"
 #include "base/status.h"
 #include "tests/unit/document.h"
-#include "tests/unit/unit.h"
-
-#include <string.h>
 
 /* A record with the body @body, JSON with ' for ". */
 static struct vbd_record *record_with(const char *body)

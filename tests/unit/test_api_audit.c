@@ -8,12 +8,7 @@
 
 #include "tests/unit/svc.h"
 #include "tests/unit/transport.h"
-#include "tests/unit/unit.h"
 
-#include <jansson.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 static const uint64_t json_max_bytes = 65536;

@@ -6,12 +6,6 @@
  */
 #include "tests/unit/openapi.h"
 #include "tests/unit/rest.h"
-#include "tests/unit/unit.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Longer texts and arrays do not fit into a request of rest_call(). */
 #define LENGTH_MAX 3000

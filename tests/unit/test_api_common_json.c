@@ -6,10 +6,6 @@
 #include "rdma/names/names.h"
 
 #include "tests/unit/document.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <string.h>
 
 static const char *text_at(const json_t *object, const char *member)
 {

@@ -7,14 +7,9 @@
 #include "api/resources/handlers.h"
 #include "api/routes.h"
 #include "daemon/connections/connection_batches.h"
-#include "daemon/core/caller.h"
-#include "daemon/core/labels.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <string.h>
 
 /* As many as a part gets memory for. */
 #define PER_PART 64

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON of a connection, over a whole daemon on the fake provider. */
 #include "api/resources/connections.h"
-#include "daemon/connections/connections.h"
 #include "tests/unit/document.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <infiniband/verbs.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A connection with defaults is no longer: 1000 whole ones on a page are 1.6 MB. */
 #define SIZE_MAX_BYTES 1664

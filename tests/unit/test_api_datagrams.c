@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UD endpoints, their peers and groups as clients see them, over the fake provider. */
 #include "tests/unit/rest.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
 
 static void make_endpoints(struct rest *rest)
 {

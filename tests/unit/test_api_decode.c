@@ -6,8 +6,6 @@
 #include "daemon/core/registry.h"
 #include "tests/unit/unit.h"
 
-#include <string.h>
-
 struct inner {
 	uint64_t addr;
 	uint32_t key;

@@ -5,17 +5,11 @@
  */
 #include "api/api.h"
 #include "api/http/listen.h"
-#include "daemon/config/callers.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>

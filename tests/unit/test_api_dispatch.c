@@ -3,15 +3,11 @@
 #include "api/http/dispatch.h"
 #include "api/http/page.h"
 #include "api/http/waiter.h"
-#include "daemon/core/loop.h"
 #include "daemon/core/turns.h"
 
 #include "tests/unit/credentials.h"
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 /* --- a transport ----------------------------------------------------------------------------- */

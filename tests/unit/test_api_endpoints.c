@@ -3,13 +3,8 @@
  * call thread registers the memory of the receives. */
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
-#include "daemon/datagrams/endpoints.h"
 #include "tests/unit/slabs.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <infiniband/verbs.h>
 
 /* The request under test. */
 static struct {

@@ -4,8 +4,6 @@
 #include "daemon/daemon.h"
 #include "tests/unit/unit.h"
 
-#include <string.h>
-
 static struct vbd_daemon daemon_of_run = {.server_id = "0123456789abcdef"};
 
 static struct vbd_event event_with(uint64_t seq)

@@ -6,11 +6,6 @@
 #include "api/resources/handlers.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/transport.h"
-#include "tests/unit/unit.h"
-
-#include <jansson.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Several times what a part looks at. */
 #define EVENTS 7000

@@ -4,14 +4,8 @@
 #include "daemon/observe/explain.h"
 #include "tests/unit/document.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <infiniband/verbs.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* An explanation that a test makes up, of a connection that is alive. */
 struct fixture {

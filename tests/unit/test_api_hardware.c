@@ -3,11 +3,7 @@
  * provider. */
 #include "tests/unit/rest.h"
 #include "tests/unit/scratch.h"
-#include "tests/unit/unit.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* --- devices --------------------------------------------------------------------------------- */

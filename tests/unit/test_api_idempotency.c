@@ -4,10 +4,6 @@
 #include "api/http/uri.h"
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct vbd_idem *idem;
 static uint64_t ticket;
 

@@ -6,7 +6,6 @@
 #include "api/resources/records.h"
 #include "api/routes.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/memfd.h"
 #include "daemon/config/specs.h"
 #include "daemon/connections/peer_reports.h"
@@ -14,22 +13,13 @@
 #include "daemon/kept/held.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/store/keeper.h"
-#include "rdma/fabric/fabric.h"
 
 #include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/transport.h"
-#include "tests/unit/unit.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
-#include <pthread.h>
 #include <sqlite3.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>

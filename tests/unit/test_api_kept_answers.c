@@ -3,20 +3,13 @@
 #include "api/http/dispatch.h"
 #include "api/resources/context.h"
 #include "api/routes.h"
-#include "base/addr.h"
 #include "base/clock.h"
 #include "daemon/store/keeper.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/transport.h"
-#include "tests/unit/unit.h"
 
-#include <pthread.h>
 #include <sqlite3.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
 static const uint64_t json_max_bytes = 65536;
 

@@ -4,8 +4,6 @@
 #include "tests/unit/unit.h"
 
 #include <grp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each list by each of its sort keys and filters, over the fake provider. */
 #include "tests/unit/rest.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
-#include <string.h>
 
 struct row {
 	const char *path;

@@ -5,10 +5,6 @@
  * its connection is closed, the next request is answered, and nothing is left in the end.
  */
 #include "tests/unit/rest.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* A request, and the one that undoes it. */
 struct action {

@@ -3,12 +3,7 @@
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
-#include "daemon/connections/connections.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #define MIB   1048576
 #define DEPTH 8

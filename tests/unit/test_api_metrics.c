@@ -3,9 +3,6 @@
 #include "api/resources/metrics_text.h"
 #include "tests/unit/unit.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The text written so far; the caller frees it. */
 static char *end(struct vbd_metrics_text *out)
 {

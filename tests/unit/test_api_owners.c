@@ -5,22 +5,11 @@
 #include "api/resources/context.h"
 #include "api/resources/connections.h"
 #include "api/routes.h"
-#include "daemon/connections/connections.h"
 #include "daemon/connections/peer_reports.h"
-#include "daemon/core/object.h"
-#include "daemon/datagrams/endpoints.h"
-#include "rdma/conn/conn.h"
-#include "rdma/ud/endpoint.h"
 
 #include "tests/unit/openapi.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/transport.h"
-#include "tests/unit/unit.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
 static const uint64_t json_max_bytes = 65536;
 

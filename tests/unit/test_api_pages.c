@@ -3,14 +3,8 @@
 #include "api/http/page.h"
 #include "api/json/encode.h"
 #include "api/resources/context.h"
-#include "daemon/memory/buffers.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/transport.h"
-#include "tests/unit/unit.h"
-
-#include <jansson.h>
-#include <stdio.h>
-#include <string.h>
 
 #define BUFFERS 250
 

@@ -3,13 +3,8 @@
 #include "api/http/server.h"
 
 #include "api/resources/metrics_parts.h"
-#include "base/attr.h"
 #include "daemon/observe/kernel.h"
 #include "tests/unit/unit.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The page of a snapshot with these counters, which come by set, name, device and port; the caller
  * frees it. */

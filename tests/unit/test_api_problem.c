@@ -6,11 +6,6 @@
 #include "rdma/names/names.h"
 #include "tests/unit/document.h"
 #include "tests/unit/openapi.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 static json_t *problem_of(const struct vbd_error *err, const struct vbd_problem_extra *extra)
 {

@@ -7,11 +7,6 @@
 #include "rdma/ud/endpoint.h"
 #include "tests/unit/document.h"
 #include "tests/unit/openapi.h"
-#include "tests/unit/unit.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 enum kind { UINT, SPIN, HEARTBEAT, OPTIONAL, ACCESS, REF, POLL };
 

@@ -11,14 +11,8 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/transport.h"
-#include "tests/unit/unit.h"
 
-#include <jansson.h>
 #include <sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 static const uint64_t json_max_bytes = 65536;
 

@@ -4,8 +4,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <string.h>
-
 static enum vbd_status decode(
 	const char *text, struct vbd_remote_input *ret_input, struct vbd_error *err)
 {

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that change objects, and what the answers tell of them, over the fake provider. */
 #include "tests/unit/rest.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static unsigned int port_of(struct rest *rest, const char *listener)
 {

@@ -7,9 +7,6 @@
 #include "tests/unit/unit.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- the routes of openapi.yaml -------------------------------------------------------------- */
 

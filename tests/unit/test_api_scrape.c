@@ -6,11 +6,6 @@
 #include "api/resources/metrics_parts.h"
 #include "tests/unit/rest.h"
 #include "tests/unit/transport.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The request under test. */
 static struct {

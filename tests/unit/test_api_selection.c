@@ -5,13 +5,9 @@
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/routes.h"
-#include "daemon/core/object.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <string.h>
 
 /* More than a part looks at. */
 #define BUFFERS 2100

@@ -7,7 +7,6 @@
 #include "api/http/server.h"
 #include "api/json/writer.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/credentials.h"
 #include "tests/unit/unit.h"
@@ -15,18 +14,14 @@
 #include <microhttpd.h>
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

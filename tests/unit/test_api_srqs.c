@@ -5,9 +5,6 @@
 #include "api/resources/handlers.h"
 #include "daemon/core/quota.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
 
 /* The request under test, and what the handler has asked the server for. */
 static struct {

@@ -4,10 +4,6 @@
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #define CLIENTS 20
 

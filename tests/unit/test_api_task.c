@@ -8,8 +8,6 @@
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/unit.h"
 
-#include <string.h>
-
 struct errand {
 	struct vbd_object object; /* first member */
 	enum vbd_task_state state;

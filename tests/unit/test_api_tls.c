@@ -8,8 +8,6 @@
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -3,9 +3,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static char room[4096];
 
 static enum vbd_status parse(const char *text, struct vbd_uri *uri, struct vbd_error *err)

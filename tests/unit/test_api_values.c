@@ -6,10 +6,6 @@
 #include "api/json/codec.h"
 #include "base/text.h"
 #include "tests/unit/document.h"
-#include "tests/unit/unit.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 TEST(test_prefer__respond_async_is_found_among_others)
 {

@@ -8,8 +8,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <string.h>
-
 /* A request head as received. The parser below changes it as libmicrohttpd does. */
 struct head {
 	char bytes[1024];

@@ -2,11 +2,6 @@
 /* Transfers, batches, probes, benchmarks and messages as clients see them, over the fake provider.
  */
 #include "tests/unit/rest.h"
-#include "tests/unit/unit.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 /* --- memory ---------------------------------------------------------------------------------- */
 

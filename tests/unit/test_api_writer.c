@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON as it is written, and the sieve that holds members back. */
 #include "api/json/sieve.h"
-#include "api/json/writer.h"
 #include "api/resources/members.h"
 #include "base/clock.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/document.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static void writes(struct vbd_encoder *out, const char *expected)
 {

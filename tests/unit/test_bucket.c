@@ -3,8 +3,6 @@
 #include "base/clock.h"
 #include "tests/unit/unit.h"
 
-#include <stdbool.h>
-
 #define MS VBD_NS_PER_MS
 
 /* Ten a second, and three at once. */

@@ -5,17 +5,10 @@
 #include "api/http/problem.h"
 #include "api/resources/metrics_parts.h"
 #include "base/clock.h"
-#include "daemon/core/object.h"
-#include "daemon/datagrams/endpoints.h"
 #include "daemon/memory/shared.h"
 #include "rdma/data/srq.h"
 #include "tests/unit/document.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 struct fixture {
 	struct svc *svc;

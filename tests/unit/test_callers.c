@@ -6,8 +6,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

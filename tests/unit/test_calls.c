@@ -6,13 +6,9 @@
 #include "rdma/data/worker_messages.h"
 #include "tests/unit/unit.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <poll.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/caps.h"
 
-#include "rdma/device/device.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/device/pd.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <string.h>
 
 static struct vbd_device *device_of(struct rig *rig)
 {

@@ -14,11 +14,8 @@
 #include <rdma/rdma_cma.h>
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <string.h>
 
 static struct vbd_facts facts;
 static struct vbd_diagnoses diagnoses;

@@ -5,15 +5,9 @@
 #include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
-#include "rdma/names/wr_id.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
 
 #include <endian.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct rig_conn *connect_with(struct rig *rig, enum vbd_service service, uint32_t sq_depth)
 {

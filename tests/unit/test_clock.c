@@ -3,8 +3,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <stdbool.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>

@@ -9,8 +9,6 @@
 #include <grp.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>

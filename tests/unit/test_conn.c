@@ -4,16 +4,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "rdma/device/cq.h"
-#include "rdma/device/device.h"
 #include "rdma/fabric/goodbye.h"
-#include "rdma/names/names.h"
 #include "tests/unit/slabs.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <string.h>
 
 /* The states of a connection in which an event can come. */
 static const enum vbd_conn_state open_states[] = {

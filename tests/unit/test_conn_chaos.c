@@ -7,12 +7,6 @@
 
 #include "rdma/data/worker.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SEEDS 200
 #define STEPS 250

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parameters that a connection passes to the CM, over the scripted provider. */
 #include "rdma/device/source.h"
-#include "rdma/names/names.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <string.h>
 
 static void say(struct vbd_private_data *data, const char *text)
 {

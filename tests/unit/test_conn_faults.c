@@ -6,11 +6,6 @@
 #include "rdma/conn/conn.h"
 
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 /* More calls than any life below makes. */
 #define CALLS_MAX 400

@@ -8,9 +8,6 @@
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* The names of a table, in its order. */
 struct names {
 	const char *values[OPENAPI_ENUM_MAX];

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_manual.h"
 
-#include "rdma/conn/conn.h"
 #include "rdma/conn/conn_parts.h"
 #include "rdma/conn/manual_attr.h"
-#include "rdma/device/caps.h"
-#include "rdma/device/device.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #define PEER_QPN 0x4711
 #define PEER_PSN 0x123456

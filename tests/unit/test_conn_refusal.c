@@ -4,11 +4,6 @@
  * and moves the QP to ERR, and may say no more than that.
  */
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
-
-#include "rdma/fabric/fabric.h"
-
-#include <infiniband/verbs.h>
 
 #define ALL_QPS 64
 

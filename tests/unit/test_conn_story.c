@@ -3,15 +3,9 @@
 #include "rdma/conn/conn.h"
 
 #include "base/clock.h"
-#include "rdma/conn/conn_manual.h"
-#include "rdma/data/channel.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/data/worker.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <string.h>
 
 RIG_TEST(test_story__a_connection_comes_up_and_is_closed)
 {

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tries to connect: each address of a name, and again while the caller's time lasts. */
 #include "base/clock.h"
-#include "rdma/names/names.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
 
-#include <errno.h>
 #include <netdb.h>
-#include <stdio.h>
-#include <string.h>
 
 #define AWAY	       (-ETIMEDOUT)
 #define REJ_NO_SERVICE 8

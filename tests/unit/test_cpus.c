@@ -3,8 +3,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <string.h>
-
 static void parses(const char *text, const unsigned int *numbers, size_t count)
 {
 	struct vbd_cpus cpus;

@@ -4,13 +4,9 @@
  * Admission prevents that a queue is overrun: see test_fabric.c.
  */
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
 
 #include "rdma/device/cq.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/fabric/shared.h"
-
-#include <infiniband/verbs.h>
 
 #define REPEATS 100
 

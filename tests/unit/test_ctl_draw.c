@@ -10,8 +10,6 @@
 #include "cmd/verbsctl/top/screen.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <string.h>
 
 #define LINES_MAX   40
 #define COLUMNS_MAX 100

@@ -8,10 +8,6 @@
 
 #include <curl/curl.h>
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* --- a libcurl that asks nobody -------------------------------------------------------------- */

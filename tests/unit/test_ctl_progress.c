@@ -5,10 +5,6 @@
 #include "base/clock.h"
 #include "cmd/verbsctl/common/progress.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -8,8 +8,6 @@
 #include "cmd/verbsctl/common/text.h"
 #include "cmd/verbsctl/common/view.h"
 
-#include <string.h>
-
 static void assert_taken(char *text, const char *wanted)
 {
 	assert_non_null(text);

@@ -8,7 +8,6 @@
 
 #include <jansson.h>
 #include <locale.h>
-#include <string.h>
 
 #define MS UINT64_C(1000000)
 

@@ -7,8 +7,6 @@
 #include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define ANSWERS_MAX 8

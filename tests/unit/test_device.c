@@ -2,22 +2,14 @@
 #include "rdma/device/device.h"
 
 #include "base/clock.h"
-#include "rdma/device/caps.h"
-#include "rdma/device/mem.h"
 #include "rdma/device/msgpool.h"
-#include "rdma/device/neighbour.h"
 #include "rdma/device/pd.h"
 #include "rdma/device/port_counters.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
 #include <endian.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -3,9 +3,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <errno.h>
-#include <string.h>
-
 TEST(test_error__the_first_cause_is_kept)
 {
 	struct vbd_error err = {0};

@@ -7,9 +7,6 @@
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct fixture {
 	struct vbd_eventlog *eventlog;
 	struct vbd_error err;

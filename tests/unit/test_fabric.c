@@ -8,11 +8,6 @@
 #include "rdma/device/pd.h"
 #include "rdma/fabric/shared.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 static unsigned int device_count(const struct rig *rig)
 {

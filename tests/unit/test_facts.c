@@ -6,10 +6,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 static const uint8_t v4[16] = {[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 1};
 static const uint8_t link_local[16] = {[0] = 0xfe, [1] = 0x80, [15] = 1};
 

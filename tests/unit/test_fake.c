@@ -4,10 +4,7 @@
 
 #include "tests/unit/unit.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct fixture {
 	struct vbd_account account;

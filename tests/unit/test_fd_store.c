@@ -5,11 +5,7 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>

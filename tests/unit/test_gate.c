@@ -6,7 +6,6 @@
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <string.h>
 
 static struct sockaddr_storage at(const char *text)
 {

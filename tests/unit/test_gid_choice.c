@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/device.h"
 
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
-#include <string.h>
 
 static void add_gid(struct rig *rig, uint32_t port_num, uint32_t type, const char *text)
 {

@@ -2,16 +2,7 @@
 #include "rdma/fabric/goodbye.h"
 
 #include "base/clock.h"
-#include "rdma/conn/conn.h"
-#include "rdma/device/caps.h"
-#include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
-#include "rdma/provider/provider.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <string.h>
 
 /* Closes an established connection, and returns its CM id. */
 static struct rdma_cm_id *closed(struct rig *rig)

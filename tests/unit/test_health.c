@@ -2,12 +2,9 @@
 /* Are the threads beside the control thread seen to run, and to be stuck? */
 #include "daemon/observe/health.h"
 
-#include "base/log.h"
 #include "daemon/observe/stats.h"
 #include "rdma/data/worker.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
 #include <semaphore.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/heap.h"
 
-#include "base/attr.h"
 #include "tests/unit/unit.h"
 
 #define NODES 500

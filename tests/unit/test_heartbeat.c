@@ -2,11 +2,8 @@
 #include "rdma/data/heartbeat.h"
 
 #include "base/clock.h"
-#include "rdma/data/channel.h"
 #include "rdma/data/worker.h"
-#include "rdma/names/names.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
 
 /* No time that a test takes is near this. */
 #define INTERVAL_MS UINT32_C(1000000)

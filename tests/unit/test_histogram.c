@@ -3,8 +3,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <stdlib.h>
-
 static struct vbd_histogram *empty(void)
 {
 	struct vbd_histogram *histogram = calloc(1, sizeof(*histogram));

@@ -3,8 +3,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <string.h>
-
 static struct vbd_labels *of(const char *key, const char *value)
 {
 	struct vbd_labels *labels = vbd_labels_create(2);

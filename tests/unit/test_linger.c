@@ -5,8 +5,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -2,13 +2,9 @@
 #include "rdma/conn/listener.h"
 
 #include "base/clock.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <string.h>
 
 static struct sockaddr_in address(const char *text, uint16_t port)
 {

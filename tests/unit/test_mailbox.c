@@ -5,8 +5,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SENDERS 4
 #define ENTRIES 20000

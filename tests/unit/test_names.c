@@ -8,9 +8,7 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#include <errno.h>
 #include <limits.h>
-#include <string.h>
 
 #define NUMBERS 64
 

@@ -6,8 +6,6 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* The kernel files each entry of a loopback interface under 0.0.0.0. */

@@ -5,9 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
-#include <string.h>
 #include <sys/resource.h>
 
 static struct sockaddr_storage four(const char *text)

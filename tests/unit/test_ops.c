@@ -4,11 +4,8 @@
 
 #include "rdma/device/cq.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
 
 #include <endian.h>
-#include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 
 static struct rig_conn *connect_with(struct rig *rig, struct vbd_conn_params params)

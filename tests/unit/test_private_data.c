@@ -3,8 +3,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <string.h>
-
 TEST(test_private_data__each_message_has_a_name_and_room)
 {
 	for (unsigned int i = 0; i < VBD_CM_MESSAGE_COUNT; i++) {

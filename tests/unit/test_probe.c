@@ -2,13 +2,8 @@
 #include "rdma/data/probe.h"
 
 #include "base/clock.h"
-#include "rdma/data/channel.h"
 #include "rdma/data/worker.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define HOUR_NS UINT64_C(3600000000000)
 

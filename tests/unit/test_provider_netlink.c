@@ -7,7 +7,6 @@
 #include <libmnl/libmnl.h>
 #include <rdma/rdma_netlink.h>
 
-#include <string.h>
 #include <unistd.h>
 
 /* More than the first room for them, and than twice as many. */

@@ -7,11 +7,7 @@
 #include "rdma/provider/provider.h"
 #include "tests/unit/unit.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <unistd.h>

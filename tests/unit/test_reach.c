@@ -3,13 +3,9 @@
 #include "rdma/fabric/fabric.h"
 
 #include "rdma/conn/conn_parts.h"
-#include "rdma/provider/provider.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <string.h>
 
 static struct sockaddr_storage addr_of(const char *text)
 {

@@ -4,10 +4,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct {
 	bool failing;
 	unsigned int calls_before_failure;

@@ -11,10 +11,6 @@
 #include "daemon/sdnotify.h"
 #include "tests/fake/provider_fake.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct {
 	struct vbd_loop *loop;
 	struct vbd_daemon *daemon;

@@ -4,8 +4,6 @@
 #include "rdma/device/op.h"
 #include "tests/unit/unit.h"
 
-#include <string.h>
-
 static const struct vbd_report full = {
 	.known = true,
 	.ended = true,

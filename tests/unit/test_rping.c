@@ -5,11 +5,8 @@
 #include "rdma/data/rping_fsm.h"
 #include "rdma/data/service.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
 
 #include <endian.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The table. */
 

@@ -6,10 +6,7 @@
 #include "daemon/store/tables.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/sqlite_ask.h"
-#include "tests/unit/unit.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

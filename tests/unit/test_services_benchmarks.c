@@ -2,7 +2,6 @@
 #include "daemon/work/benchmarks.h"
 
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
 /* Two connections, and memory for writes and reads of the active one. */
 struct scene {

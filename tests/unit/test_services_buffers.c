@@ -3,18 +3,10 @@
 #include "daemon/memory/checksum.h"
 
 #include "base/hugepage.h"
-#include "rdma/data/calls.h"
-#include "rdma/device/caps.h"
-#include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/slabs.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

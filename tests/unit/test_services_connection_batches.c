@@ -2,11 +2,6 @@
 #include "daemon/connections/connection_batches.h"
 
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #define COUNT 40
 

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/observe/stats_parts.h"
-#include "daemon/connections/connections.h"
 
-#include "daemon/work/transfers.h"
-#include "rdma/data/calls.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/slabs.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #define LOOPBACK_INDEX 1 /* index of "lo", in every network namespace */
 

@@ -2,20 +2,12 @@
 /* The daemon as a whole: starting, devices coming and going, stopping. */
 #include "daemon/daemon.h"
 
-#include "base/log.h"
 #include "daemon/core/devices.h"
 #include "daemon/memory/shared.h"
 #include "daemon/observe/kernel.h"
 #include "daemon/observe/stats.h"
 #include "rdma/device/cq.h"
-#include "rdma/device/device.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void begin_stop_cb(void *arg)
 {

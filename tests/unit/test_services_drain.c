@@ -6,9 +6,6 @@
 #include "daemon/memory/windows.h"
 #include "daemon/work/probes.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
 
 static enum vbd_drain_state state_of(const struct svc *svc)
 {

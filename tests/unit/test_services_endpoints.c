@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/datagrams/endpoints.h"
 
-#include "base/addr.h"
 #include "daemon/drain.h"
-#include "rdma/conn/conn_manual.h"
-#include "rdma/data/calls.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/slabs.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 
 #define PORT	  7174
 #define GROUP_QPN 0xffffff

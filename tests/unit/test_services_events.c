@@ -2,21 +2,11 @@
 /* The events of each kind of object, word for word: one line for each event. */
 #include "daemon/core/eventlog.h"
 
-#include "daemon/connections/connections.h"
-#include "daemon/datagrams/endpoints.h"
 #include "daemon/drain.h"
 #include "daemon/memory/windows.h"
 #include "daemon/work/benchmarks.h"
 #include "daemon/work/probes.h"
-#include "rdma/device/caps.h"
-#include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 static const char *word(const struct vbd_event *event, enum vbd_event_word which)
 {

@@ -5,15 +5,7 @@
 #include "daemon/memory/shared.h"
 #include "daemon/observe/explain.h"
 #include "daemon/observe/report.h"
-#include "daemon/work/transfers.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <infiniband/verbs.h>
-
-#include <stdio.h>
-#include <string.h>
 
 #define LOOPBACK_INDEX 1 /* index of "lo", in every network namespace */
 

@@ -3,19 +3,11 @@
 #include "daemon/core/traces.h"
 #include "daemon/observe/explain.h"
 #include "rdma/data/worker.h"
-#include "rdma/device/caps.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/diagnose/why.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <net/if.h>
-#include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -3,16 +3,8 @@
 #include "daemon/faults/faults.h"
 
 #include "daemon/observe/explain.h"
-#include "daemon/work/transfers.h"
-#include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 static struct vbd_explanation explained; /* too large for a stack frame */
 

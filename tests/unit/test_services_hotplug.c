@@ -3,19 +3,11 @@
  * named __wrap_... in place of those of daemon/uevent.c. */
 #include "daemon/daemon.h"
 
-#include "daemon/connections/connections.h"
 #include "daemon/core/devices.h"
-#include "daemon/memory/buffers.h"
 #include "daemon/uevent.h"
-#include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/fake/fake.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

@@ -2,24 +2,15 @@
 /* Objects that the kernel holds beyond verbsd's own count, and times of operations. */
 #include "daemon/observe/kernel.h"
 #include "daemon/observe/stats.h"
-#include "rdma/data/calls.h"
-#include "rdma/fabric/fabric.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "daemon/memory/windows.h"
-#include "rdma/data/channel.h"
-#include "rdma/device/caps.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
 #include "rdma/fabric/report.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

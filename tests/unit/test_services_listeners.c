@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/listeners.h"
 
-#include "base/addr.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 static struct vbd_listener *listen_with(struct svc *svc, enum vbd_accept accept)
 {

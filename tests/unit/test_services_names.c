@@ -2,17 +2,9 @@
 /* Host names with several addresses; the resolver is this test: the linker puts its getaddrinfo()
  * in the place of that of libc. */
 #include "base/addr.h"
-#include "daemon/connections/connections.h"
-#include "daemon/datagrams/endpoints.h"
-#include "tests/fake/provider_fake.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
-#include <errno.h>
 #include <netdb.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct {
 	const char *const *texts; /* the answer, in its order; NULL: `code` is */

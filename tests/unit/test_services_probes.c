@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/work/probes.h"
 
-#include "rdma/device/caps.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <string.h>
 
 /* A client of rping, and its peer with @service. */
 static struct svc_pair pair_to(struct svc *svc, enum vbd_service service)

@@ -3,19 +3,11 @@
  * __wrap_getifaddrs() in place of the function of libc. */
 #include "daemon/connections/listeners.h"
 
-#include "base/addr.h"
 #include "base/clock.h"
-#include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define HOSTS_MAX 80

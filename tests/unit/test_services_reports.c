@@ -6,15 +6,9 @@
 #include "daemon/memory/windows.h"
 #include "daemon/observe/explain.h"
 #include "daemon/observe/report.h"
-#include "rdma/device/op.h"
-#include "rdma/fabric/fabric.h"
-#include "rdma/provider/ask.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <netinet/in.h>
 
 #define SIZE 4096
 

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/memory/shared.h"
 
-#include "daemon/core/labels.h"
 #include "daemon/core/quota.h"
-#include "daemon/datagrams/endpoints.h"
-#include "rdma/device/device.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 
 static struct vbd_pd *make_pd(struct svc *svc, const char *name)
 {

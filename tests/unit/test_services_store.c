@@ -8,10 +8,6 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/sqlite_ask.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
-#include <string.h>
 
 static char folder[SCRATCH_PATH_BYTES];
 

@@ -2,17 +2,9 @@
 #include "daemon/work/transfers.h"
 
 #include "base/clock.h"
-#include "rdma/device/caps.h"
-#include "rdma/device/device.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/device/pd.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Two connections and a buffer for each end. */
 struct scene {

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/memory/windows.h"
 
-#include "rdma/device/caps.h"
-#include "rdma/device/device.h"
 #include "rdma/device/pd.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #define REMOTE (VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ)
 

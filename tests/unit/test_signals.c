@@ -5,8 +5,6 @@
 #include "tests/unit/unit.h"
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -3,8 +3,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <string.h>
-
 /* SIZE_MAX if the two are not alike. */
 static size_t edits_of(const char *word, const char *name)
 {

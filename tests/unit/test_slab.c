@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Registered memory that queue pairs share: where ranges come from, and what becomes of them. */
 #include "base/attr.h"
-#include "rdma/device/slab.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/slabs.h"
-#include "tests/unit/unit.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static struct vbd_slabs *slabs_of(struct rig *rig)

@@ -4,13 +4,10 @@
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netpacket/packet.h>
-#include <stdio.h>
-#include <string.h>
 
 #define LOOPBACK_INDEX 1 /* index of "lo", in every network namespace */
 

@@ -5,9 +5,6 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static char folder[SCRATCH_PATH_BYTES];
 
 static enum vbd_status load(

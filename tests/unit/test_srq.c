@@ -2,16 +2,11 @@
 /* A shared receive queue whose worker the test turns by hand. */
 #include "rdma/data/srq.h"
 
-#include "rdma/data/channel.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
 #include "rdma/fabric/shared.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <string.h>
 
 #define DEPTH 8
 

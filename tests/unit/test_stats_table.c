@@ -5,21 +5,12 @@
 #include "api/resources/metrics_parts.h"
 
 #include "api/http/server.h"
-#include "base/attr.h"
-#include "daemon/connections/connections.h"
-#include "daemon/datagrams/endpoints.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/observe/kernel.h"
 #include "daemon/observe/stats.h"
 #include "daemon/work/probes.h"
 #include "rdma/data/worker.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define ROWS_MAX  256
 #define NAMES_MAX 2048

@@ -5,8 +5,6 @@
 #include "tests/unit/unit.h"
 
 #include <ctype.h>
-#include <stdbool.h>
-#include <string.h>
 
 static bool all_of(const char *text, int (*is)(int), const char *others)
 {

@@ -10,13 +10,8 @@
 #include "tests/unit/sqlite_faults.h"
 #include "tests/unit/unit.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <semaphore.h>
-#include <sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -5,9 +5,6 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

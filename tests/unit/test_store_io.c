@@ -10,12 +10,8 @@
 #include "tests/unit/io_faults.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
 
-#include <limits.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -4,9 +4,6 @@
 #include "base/clock.h"
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static struct vbd_timeline_entry *add(
 	struct vbd_timeline *timeline, enum vbd_timeline_kind kind, const char *detail)
 {

@@ -15,19 +15,10 @@
 #include "daemon/config/specs.h"
 #include "daemon/kept/kept.h"
 #include "daemon/store/keeper.h"
-#include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/sqlite_faults.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/transport.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <sqlite3.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
 static const uint64_t json_max_bytes = 65536;
 

@@ -3,11 +3,6 @@
 
 #include "rdma/device/cq.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 static uint64_t bytes_done(const struct rig_transfer *rt)
 {

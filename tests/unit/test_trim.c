@@ -8,9 +8,6 @@
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 struct fixture {

@@ -5,9 +5,6 @@
 #include "daemon/core/loop.h"
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static struct {
 	struct vbd_loop *loop;
 	struct vbd_turns turns;

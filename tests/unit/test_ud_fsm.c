@@ -4,8 +4,6 @@
 #include "rdma/ud/peer_fsm.h"
 #include "tests/unit/unit.h"
 
-#include <string.h>
-
 /* Each pair has a decision with a reason; no event leaves an ended state; all states are
  * reachable. */
 #define TEST_TABLE(kind, KIND, is_end, first)                                               \

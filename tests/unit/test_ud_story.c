@@ -2,15 +2,7 @@
 /* Endpoints, their peers and their groups tell of their lives. */
 #include "daemon/datagrams/endpoints.h"
 
-#include "base/addr.h"
-#include "base/log.h"
-#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #define PORT 7174
 

@@ -9,9 +9,6 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#include <errno.h>
-#include <string.h>
-
 TEST(test_why__each_row_says_something_in_the_same_form)
 {
 	struct vbd_why why;

@@ -3,9 +3,6 @@
 
 #include "tests/unit/openapi.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
-
-#include <errno.h>
 
 /* The state table. */
 

@@ -12,7 +12,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <string.h>
 
 static void expect(const struct vbd_facts *facts, const char *text, const char *wanted)
 {

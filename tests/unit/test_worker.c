@@ -8,14 +8,11 @@
 #include "base/clock.h"
 #include "base/heap.h"
 #include "rdma/data/spin.h"
-#include "rdma/data/worker_messages.h"
 #include "rdma/device/cq.h"
 #include "tests/unit/rig.h"
-#include "tests/unit/unit.h"
 
 #include <limits.h>
 #include <poll.h>
-#include <string.h>
 
 #define CONNS	 4
 #define MESSAGES 300

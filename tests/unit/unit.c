@@ -3,8 +3,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 

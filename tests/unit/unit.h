@@ -6,13 +6,9 @@
 #include "base/attr.h"
 
 #include <stdarg.h>
-#include <stddef.h>
 #include <setjmp.h>
-#include <stdint.h>
 #include <cmocka.h>
 #include <dirent.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 /* The bytes of a struct vbd_mem, which only a test may take for plain memory. */
 #define UNIT_BYTES(mem_) ((uint8_t *)(mem_)->addr)
