@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks after every case: the daemons are alive, and all objects of the case are gone.
+// After every case: the daemons are alive, its objects are deleted, and then none is left.
+import { describeAnswer } from './client.mjs';
 import { send } from './http.mjs';
+import { show } from './match.mjs';
+
+// verbsd's own protection domains and completion queues, which no client can delete.
+const isOwn = ({ kind, code }) => ['pd', 'cq'].includes(kind) && code === 'wrong_state';
 
 const GAUGES = ['connections', 'listeners', 'buffers', 'windows', 'ud_endpoints', 'ud_peers', 'multicast_memberships', 'transfers'];
 
@@ -24,13 +29,23 @@ export class Aftermath {
     this.client.asked.clear();
   }
 
-  /** After a case: returns errors of the daemons that it used. */
+  /** After a case: deletes what it made, and returns errors of the daemons that it used. */
   async end() {
     const asked = [...this.client.asked].filter((on) => on in this.daemons);
     const failures = await this.checkAlive(asked);
-    for (const on of asked.filter((name) => this.held[name] !== null))
-      failures.push(...(await this.settle(on).catch((error) => [error.message])));
+    const held = asked.filter((name) => this.held[name] !== null);
+    for (const look of [this.deleteAll, this.settle])
+      for (const on of held) failures.push(...(await look.call(this, on).catch((error) => [error.message])));
     return failures;
+  }
+
+  // Deletes all objects of a daemon, each before those that it uses.
+  async deleteAll(on) {
+    const request = this.client.buildRequest({ on, method: 'DELETE', path: '/v1/objects?all=true', wait: true }, {});
+    const { response, failures } = await this.client.fetch(request);
+    if (response.status !== 200) return [...failures, `objects of ${on} are not deleted: ${describeAnswer(response)}`];
+    const undeleted = response.json.failures.filter((failure) => !isOwn(failure));
+    return [...failures, ...undeleted.map((failure) => `not deleted on ${on}: ${show(failure)}`)];
   }
 
   // The daemons that do not report being alive.

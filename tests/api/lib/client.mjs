@@ -110,6 +110,8 @@ export class Client {
     if (this.bodies && /json$/.test(headers['content-type']) && body.length > 0)
       appendFileSync(this.bodies, body);
     const failures = this.contract.checkResponse(request, response);
+    if (response.json?.code && response.headers['content-type'] === 'application/problem+json' && !response.json.hint)
+      failures.push('a problem without a hint');
     if (request.token === 'read' && /"(rkey|private_data)"/.test(response.body.toString('utf8')))
       failures.push('a reader is shown a key or private data');
     return failures.map((line) => `against the contract: ${line}`);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables in cases: "${name}" anywhere in a string, and "${name+N}" for a number or hex string plus N.
+// Variables in cases: "${name}" anywhere in a string, and "${name+N}" for a number or hex string plus N; "${N*x}" is N times
+// the character x.
 
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?:([+-])(\d+|[A-Za-z_][A-Za-z0-9_]*))?\}/g;
+
+const REPETITION = /\$\{(\d+)\*(.)\}/g;
 
 export class UnknownVariable extends Error {}
 
@@ -28,7 +31,8 @@ function valueOf(vars, [, name, sign, operand]) {
 function inString(text, vars) {
   const matches = [...text.matchAll(REFERENCE)];
   if (matches.length === 1 && matches[0][0] === text) return valueOf(vars, matches[0]);
-  return text.replace(REFERENCE, (...match) => String(valueOf(vars, match)));
+  const long = text.replace(REPETITION, (_, times, character) => character.repeat(times));
+  return long.replace(REFERENCE, (...match) => String(valueOf(vars, match)));
 }
 
 /** Returns a copy of the value with all references replaced; throws UnknownVariable. */

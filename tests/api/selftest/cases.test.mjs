@@ -6,25 +6,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
 import { readCases } from '../lib/cases.mjs';
+import { layout } from '../lib/layout.mjs';
 import { Contract } from '../lib/contract.mjs';
 import { wayOf } from '../lib/coverage.mjs';
 import { unknownMatchers } from '../lib/match.mjs';
 import { Client } from '../lib/client.mjs';
 
 const FOLDER = fileURLToPath(new URL('..', import.meta.url));
-const GIVEN = [
-  'i',
-  'RUN',
-  'HOST_A',
-  'URL_A',
-  'LAB_ADDR',
-  'LAB_DEV',
-  'LAB_ADDR6',
-  'SILENT_ADDR',
-  'NOBODY_ADDR',
-  'CONTROL_TOKEN',
-  'READ_TOKEN',
-];
+const GIVEN = 'i RUN HOST_A URL_A LAB_ADDR LAB_DEV LAB_ADDR6 SILENT_ADDR NOBODY_ADDR CONTROL_TOKEN READ_TOKEN'.split(' ');
 
 const contract = Contract.load();
 const cases = readCases(FOLDER);
@@ -161,19 +150,16 @@ test('every operation is requested by a case, or its good answers are excused', 
   assert.deepEqual(missing, []);
 });
 
+const files = ['cases', 'shared'].flatMap((part) =>
+  readdirSync(`${FOLDER}${part}`).map((name) => `${FOLDER}${part}/${part === 'cases' ? `${name}/steps.json` : name}`));
+
 test('every shared fragment is used', () => {
-  const text = [
-    ...readdirSync(`${FOLDER}cases`).map((name) => {
-      try {
-        return readFileSync(`${FOLDER}cases/${name}/steps.json`, 'utf8');
-      } catch {
-        return '';
-      }
-    }),
-    ...readdirSync(`${FOLDER}shared`).map((name) =>
-      readFileSync(`${FOLDER}shared/${name}`, 'utf8'),
-    ),
-  ].join();
+  const text = files.map((path) => readFileSync(path, 'utf8')).join();
   for (const file of readdirSync(`${FOLDER}shared`))
     assert.ok(text.includes(`"use": "${file.replace('.json', '')}"`), file);
+});
+
+test('every file has the layout of lib/layout.mjs', () => {
+  const isOther = (path) => readFileSync(path, 'utf8') !== layout(JSON.parse(readFileSync(path, 'utf8')));
+  assert.deepEqual(files.filter(isOther), [], 'node tests/api/lib/layout.mjs FILE… writes it');
 });

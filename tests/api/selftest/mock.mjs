@@ -47,6 +47,7 @@ function problem(code, more = {}) {
       status,
       code,
       detail: 'here',
+      hint: 'Do otherwise.',
       ...more,
     },
   };
@@ -61,6 +62,7 @@ const ok = (json, status = 200, headers = {}) => ({
 class State {
   constructor() {
     this.buffers = [];
+    this.keeps = false; // whether DELETE /v1/objects deletes nothing
     this.requests = 0;
     this.events = 1;
     this.lastId = 0;
@@ -192,11 +194,18 @@ class State {
       'GET /v1/events': () => this.eventPage(query),
       'GET /v1/buffers': () => this.page(this.buffers, query),
       'POST /v1/buffers': () => this.createBuffer(text),
+      'DELETE /v1/objects': () => this.deleteAll(),
     };
     const call = calls[`${method} ${url.pathname}`];
     if (call) return call();
     if (method === 'GET' && lists.includes(url.pathname)) return this.page([], query);
     return ref ? this.one(method, ref, url.pathname) : this.other(method, url.pathname);
+  }
+
+  deleteAll() {
+    const selected = this.keeps ? 0 : this.buffers.splice(0).length;
+    const outcome = { selected, objects: [], dry_run: false, done: selected, pending: 0, failed: 0, failures: [] };
+    return ok(outcome, 200, { 'Preference-Applied': 'wait=60' });
   }
 
   one(method, ref, pathname) {

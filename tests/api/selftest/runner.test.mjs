@@ -27,15 +27,15 @@ async function withMock(spoil, body) {
   }
 }
 
-// A folder with one case of one step, which replaces the fixture.
-function caseFolder(name, request, expect) {
-  const folder = scratch_folder('cases');
+function writeCase(folder, name, needs, step) {
   mkdirSync(join(folder, 'cases', name), { recursive: true });
-  writeFileSync(
-    join(folder, 'cases', name, 'request.json'),
-    JSON.stringify({ about: name, needs: 'none', ...request }),
-  );
-  writeFileSync(join(folder, 'cases', name, 'expect.json'), JSON.stringify(expect));
+  writeFileSync(join(folder, 'cases', name, 'steps.json'), JSON.stringify({ about: name, needs, steps: [step] }));
+}
+
+// A folder with one case of one step, which replaces the fixture.
+function caseFolder(name, { needs = 'none', ...request }, expect) {
+  const folder = scratch_folder('cases');
+  writeCase(folder, name, needs, { ...request, expect });
   return folder;
 }
 
@@ -234,6 +234,13 @@ const spoilt = {
     },
     /without a token: served .*faults/,
   ],
+  'a problem without a hint': [
+    'GET /v1/nothing',
+    (answer) => {
+      delete answer.json.hint;
+    },
+    /a problem without a hint/,
+  ],
   'a daemon that is not alive': [
     'GET /livez',
     (answer) => {
@@ -256,12 +263,65 @@ for (const [name, [call, change, message]] of Object.entries(spoilt)) {
     ));
 }
 
-test('an object left behind fails', async () => {
-  const request = { method: 'POST', path: '/v1/buffers', json: { size_bytes: 1 } };
-  const { status, text } = await runCase(request, { status: 201 });
+const CREATE = { ask: 'POST /v1/buffers', json: { size_bytes: 1 } };
+
+test('what a case made is deleted behind it', () =>
+  withMock(undefined, async (mock) => {
+    const { status, text } = await run(mock, '--cases', caseFolder('it', CREATE), '--only', '^it$');
+    assert.equal(status, 0, text);
+    assert.deepEqual(mock.state.buffers, []);
+  }));
+
+test('an object that stays behind a case fails', () =>
+  withMock(undefined, async (mock) => {
+    mock.state.keeps = true;
+    const { status, text } = await run(mock, '--cases', caseFolder('it', CREATE), '--only', '^it$');
+    assert.equal(status, 1);
+    assert.match(text, /left behind on a: buffers was 0, is 1/);
+  }));
+
+test('an object that can not be deleted fails', async () => {
+  const failure = { kind: 'buffer', id: 1, name: null, code: 'in_use', detail: 'a transfer uses it' };
+  const spoil = ({ method }, answer) => {
+    if (method === 'DELETE') answer.json.failures.push(failure);
+  };
+  const { status, text } = await runCase(CREATE, undefined, spoil);
   assert.equal(status, 1);
-  assert.match(text, /left behind on a: buffers was 0, is 1/);
+  assert.match(text, /not deleted on a: .*in_use/);
 });
+
+test('an answer that is usual for the method need not be named', async () => {
+  const spoil = ({ method }, answer) => {
+    if (method === 'POST') answer.status = 202;
+  };
+  const { status, text } = await runCase(CREATE, undefined, spoil);
+  assert.equal(status, 1);
+  assert.match(text, /expected 201, got 202/);
+});
+
+const TAKEN = { ask: 'POST /v1/buffers', json: { size_bytes: 1, name: 'x' } };
+
+for (const [answer, row, message] of [
+  ['201', {}, /status: expected 201, got 409/],
+  ['404 name_taken', { name: '$absent' }, /status: expected 404, got 201/],
+  ['404 not_found', {}, /status: expected 404, got 409/],
+  ['409 in_use', {}, /at \/code: expected "in_use", got "name_taken"/],
+  ['409 name_taken /name', {}, /at \/errors/],
+  ['409 name_taken ?name', {}, /at \/errors/],
+  ['409 name_taken ~nobody', {}, /at \/detail/],
+  ['invalid 409 name_taken', {}, /marked invalid, but the contract allows it/],
+  ['409 name_taken', { colour: 'red' }, /the contract does not allow the request/],
+  ['409: name_taken', {}, /is not "\[invalid\] STATUS/],
+])
+  test(`a row that is refused otherwise than by "${answer}" fails`, () =>
+    withMock(undefined, async (mock) => {
+      const rows = [['taken', {}, '409 name_taken'], ['wrong', row, answer]];
+      const folder = caseFolder('it', { ...TAKEN, refused: rows });
+      const steps = JSON.parse(readFileSync(join(folder, 'cases/it/steps.json'), 'utf8'));
+      writeFileSync(join(folder, 'cases/it/steps.json'), JSON.stringify({ ...steps, steps: [TAKEN, ...steps.steps] }));
+      const text = await run(mock, '--cases', folder, '--only', '^it$').then((result) => result.text, (error) => error.message);
+      assert.match(text, message);
+    }));
 
 test('a daemon that dies fails its case, not the runner', () =>
   withMock(undefined, async (mock) => {
@@ -278,28 +338,23 @@ test('one code with two statuses fails', async () => {
     if (path === '/v1/buffers/2') answer.status = answer.json.status = 410;
   };
   await withMock(spoil, async (mock) => {
-    const folder = caseFolder('it', { path: '/v1/buffers/1' }, { status: 404 });
-    mkdirSync(join(folder, 'cases', 'then'));
-    writeFileSync(
-      join(folder, 'cases/then/request.json'),
-      JSON.stringify({ about: 'x', needs: 'none', path: '/v1/buffers/2' }),
-    );
-    writeFileSync(join(folder, 'cases/then/expect.json'), JSON.stringify({ status: 410 }));
+    const folder = caseFolder('it', { ask: 'GET /v1/buffers/1' }, { status: 404 });
+    writeCase(folder, 'then', 'none', { ask: 'GET /v1/buffers/2', expect: '410' });
     const { text } = await run(mock, '--cases', folder, '--only', '^(it|then)$');
     assert.match(text, /code not_found came with status 404 before, now with 410/);
   });
 });
 
 test('a request that the contract does not allow must be marked', async () => {
-  const { status, text } = await runCase({ path: '/v1/buffers?colour=red' }, { status: 200 });
+  const { status, text } = await runCase({ ask: 'GET /v1/buffers?colour=red' }, { status: 200 });
   assert.equal(status, 1);
   assert.match(text, /the contract does not allow the request: colour: not a parameter/);
 });
 
 test('a request that is marked invalid must be so', async () => {
-  const { status, text } = await runCase({ path: '/v1/nothing', invalid: true }, { status: 404 });
+  const { status, text } = await runCase({ ask: 'GET /v1/nothing', invalid: true }, { status: 404 });
   assert.equal(status, 0, text);
-  const { text: second } = await runCase({ path: '/v1/buffers', invalid: true }, { status: 200 });
+  const { text: second } = await runCase({ ask: 'GET /v1/buffers', invalid: true }, { status: 200 });
   assert.match(second, /marked invalid, but the contract allows it/);
 });
 
@@ -307,13 +362,13 @@ test('a reader that is shown a key fails', async () => {
   const spoil = (request, answer) => {
     if (answer.json?.items) answer.json.items.push({ ...answer.json.items[0], id: 9, rkey: '0x1' });
   };
-  const { text } = await runCase({ path: '/v1/buffers', token: 'read' }, { status: 200 }, spoil);
+  const { text } = await runCase({ ask: 'GET /v1/buffers', token: 'read' }, { status: 200 }, spoil);
   assert.match(text, /a reader is shown a key or private data/);
 });
 
 test('until gives up, and says what it saw last', async () => {
   const { status, text } = await runCase(
-    { path: '/v1/stats' },
+    { ask: 'GET /v1/stats' },
     { status: 200, json: { buffers: 5 }, until: true },
   );
   assert.equal(status, 1);
@@ -322,7 +377,7 @@ test('until gives up, and says what it saw last', async () => {
 
 test('until goes on until it matches', async () => {
   const { status, text } = await runCase(
-    { path: '/v1/stats' },
+    { ask: 'GET /v1/stats' },
     { status: 200, json: { http_request_duration_count: { $gte: 12 } }, until: true },
     undefined,
     '--patience',
@@ -343,7 +398,7 @@ test('items on two pages fail', async () => {
 
 test('a case whose needs are not met is skipped, and counted', () =>
   withMock(undefined, async (mock) => {
-    const folder = caseFolder('it', { path: '/v1', needs: 'rdma2' }, { status: 200 });
+    const folder = caseFolder('it', { ask: 'GET /v1', needs: 'rdma2' }, { status: 200 });
     const { text, lines } = await run(
       mock,
       '--cases',
@@ -361,7 +416,7 @@ test('a case is of the first set that can do all that it needs', () =>
   withMock(undefined, async (mock) => {
     const vars = ['LAB_ADDR', 'TOKEN_URL', 'CONTROL_TOKEN', 'READ_TOKEN'].flatMap((name) => ['--var', `${name}=${mock.url}`]);
     const setsOf = async (needs) => {
-      const folder = caseFolder('it', { path: '/v1/buffers', needs }, { status: 200 });
+      const folder = caseFolder('it', { ask: 'GET /v1/buffers', needs }, { status: 200 });
       const sets = [];
       for (const set of ['native', 'fake', 'guest', 'all']) {
         const { text } = await run(mock, '--cases', folder, '--set', set, '--only', '^it$', ...vars);
