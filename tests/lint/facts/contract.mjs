@@ -3,6 +3,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { wholeContract } from '../../contract.mjs';
+import { listFacts, wordFacts } from './lists.mjs';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
@@ -40,34 +41,25 @@ function boundsOf(schema) {
   );
 }
 
-function valueFacts(path, schema) {
-  const values = schema.enum ?? schema['x-extensible-enum'] ?? [];
-  return values.filter((value) => value !== null).map((value) => `value ${path} ${value}`);
-}
+const valuesOf = (schema) => (schema.enum ?? schema['x-extensible-enum'] ?? []).filter((value) => value !== null);
 
 // The facts of a schema and of what stands in it, without those of the schemas that it refers to.
 function schemaFacts(path, schema) {
   if (typeof schema !== 'object' || schema.$ref) return [];
   const parts = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
+  const members = Object.entries(schema.properties ?? {});
+  const described = members.map(([name, member]) =>
+    spaced(name, typeOf(member), schema.required?.includes(name) ? 'required' : '', boundsOf(member)));
   return [
-    ...valueFacts(path, schema),
+    ...wordFacts('value', path, valuesOf(schema)),
     ...(schema.items ? schemaFacts(`${path}[]`, schema.items) : []),
     ...parts.flatMap((part) => schemaFacts(path, part)),
-    ...Object.entries(schema.properties ?? {}).flatMap(([name, member]) => [
-      spaced(
-        `member ${path}.${name}`,
-        typeOf(member),
-        schema.required?.includes(name) ? 'required' : '',
-        boundsOf(member),
-      ),
-      ...schemaFacts(`${path}.${name}`, member),
-    ]),
+    ...listFacts(`member ${path}`, described, ', '),
+    ...members.flatMap(([name, member]) => schemaFacts(`${path}.${name}`, member)),
   ];
 }
 
-function answerFacts(what, answer) {
-  if (answer.$ref) return [`answer ${what} ${nameOf(answer.$ref)}`];
-  const { headers = {}, content = {} } = answer;
+function answerFacts(what, { headers = {}, content = {} }) {
   const types = Object.entries(content).map(([type, { schema }]) => `${type} ${typeOf(schema)}`);
   const names = Object.keys(headers).sort();
   return [
@@ -76,23 +68,30 @@ function answerFacts(what, answer) {
   ];
 }
 
-function operationFacts(resolve, path, method, item) {
+function parameterFacts(what, { name, in: place, required, schema }) {
+  return [
+    spaced(`parameter ${what} ${place} ${name}`, typeOf(schema), required ? 'required' : '', boundsOf(schema)),
+    ...schemaFacts(`${what} ${name}`, schema),
+  ];
+}
+
+// Answers and parameters that several operations have are named here, and described once.
+function operationFacts(path, method, item) {
   const operation = item[method];
   const what = `${method.toUpperCase()} ${path}`;
-  const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map(resolve);
+  const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])];
+  const answers = Object.entries(operation.responses).filter(([status]) => !['4XX', '5XX'].includes(status)); // problems
+  const isShared = (node) => node.$ref !== undefined;
   return [
     `operation ${what} ${operation.operationId} ${operation['x-role']}`,
-    ...(operation['x-problem-codes'] ?? []).map((code) => `code ${what} ${code}`),
-    ...parameters.flatMap(({ name, in: place, required, schema }) => [
-      spaced(`parameter ${what} ${place} ${name}`, typeOf(schema), required ? 'required' : '', boundsOf(schema)),
-      ...schemaFacts(`${what} ${name}`, schema),
-    ]),
+    ...wordFacts('code', what, operation['x-problem-codes'] ?? []),
+    ...listFacts(`parameter ${what}`, parameters.filter(isShared).map(({ $ref }) => nameOf($ref))),
+    ...parameters.filter((parameter) => !isShared(parameter)).flatMap((parameter) => parameterFacts(what, parameter)),
     ...Object.entries(operation.requestBody?.content ?? {}).map(
       ([type, { schema }]) => `request ${what} ${type} ${typeOf(schema)}`,
     ),
-    ...Object.entries(operation.responses)
-      .filter(([status]) => !['4XX', '5XX'].includes(status)) // problems
-      .flatMap(([status, answer]) => answerFacts(`${what} ${status}`, answer)),
+    ...listFacts(`answer ${what}`, answers.filter(([, answer]) => isShared(answer)).map(([status, { $ref }]) => `${status} ${nameOf($ref)}`), ', '),
+    ...answers.filter(([, answer]) => !isShared(answer)).flatMap(([status, answer]) => answerFacts(`${what} ${status}`, answer)),
   ];
 }
 
@@ -100,14 +99,13 @@ function operationFacts(resolve, path, method, item) {
 export function contractFacts(root) {
   const { parse } = createRequire(join(root, 'tests/api/package.json'))('yaml');
   const document = wholeContract(parse, root);
-  const resolve = (node) =>
-    node.$ref ? node.$ref.slice(2).split('/').reduce((at, name) => at[name], document) : node;
-  const { schemas, responses } = document.components;
+  const { schemas, responses, parameters } = document.components;
   return [
-    ...(document.info['x-problem-codes'] ?? []).map((code) => `code of all operations ${code}`),
+    ...listFacts('code of all operations', document.info['x-problem-codes'] ?? []),
     ...Object.entries(document.paths).flatMap(([path, item]) =>
-      METHODS.filter((method) => item[method]).flatMap((method) => operationFacts(resolve, path, method, item)),
+      METHODS.filter((method) => item[method]).flatMap((method) => operationFacts(path, method, item)),
     ),
+    ...Object.entries(parameters).flatMap(([name, parameter]) => parameterFacts(name, parameter)),
     ...Object.entries(responses).flatMap(([name, answer]) => answerFacts(name, answer)),
     ...Object.entries(schemas).flatMap(([name, schema]) => [
       spaced(`schema ${name}`, typeOf(schema), boundsOf(schema)),

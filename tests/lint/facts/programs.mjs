@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The facts of verbsctl and verbsd, from what they print themselves.
 import { execFileSync } from 'node:child_process';
+import { listFacts } from './lists.mjs';
 
 const run = (program, ...args) => execFileSync(program, args, { encoding: 'utf8' });
 
@@ -40,7 +41,7 @@ function verbFacts(program, noun, verb) {
   const operands = usage.replace(`Usage: verbsctl ${noun} ${verb}`, '').replace('[OPTION...]', '').trim();
   return [
     `verbsctl ${`${noun} ${verb} ${operands}`.trim()}`,
-    ...optionsOf(help, 'Options:').map((option) => `verbsctl ${noun} ${verb} ${option}`),
+    ...listFacts(`verbsctl ${noun} ${verb}`, optionsOf(help, 'Options:')),
   ];
 }
 
