@@ -52,99 +52,22 @@ test('a daemon that keeps the contract passes', () =>
   }));
 
 const LIST = 'GET /v1/buffers?limit=1000';
+const TARGET = 'GET /v1/buffers/target';
+const NOTHING = 'GET /v1/nothing';
 const spoilt = {
-  'an extra member': [
-    LIST,
-    (answer) => {
-      answer.json.colour = 'red';
-    },
-    /must NOT have additional properties.*colour/,
-  ],
-  'an extra member in an item': [
-    'GET /v1/buffers/target',
-    (answer) => {
-      answer.json.lkey = '0x1';
-    },
-    /additional properties.*lkey/,
-  ],
-  'a missing member': [
-    LIST,
-    (answer) => {
-      delete answer.json.total;
-    },
-    /required property 'total'/,
-  ],
-  'a member of the wrong type': [
-    'GET /v1/buffers/target',
-    (answer) => {
-      answer.json.user_count = '0';
-    },
-    /at \/user_count: must be integer/,
-  ],
-  'a value outside its enum': [
-    'GET /v1/buffers/target',
-    (answer) => {
-      answer.json.state = 'melting';
-    },
-    /equal to one of the allowed values/,
-  ],
-  'a status nobody documents': [
-    LIST,
-    (answer) => {
-      answer.status = 207;
-    },
-    /status 207 is not documented/,
-  ],
-  'a wrong status': [
-    'GET /v1/nothing',
-    (answer) => {
-      answer.status = answer.json.status = 410;
-    },
-    /expected 404, got 410/,
-  ],
-  'a problem that contradicts its status': [
-    'GET /v1/nothing',
-    (answer) => {
-      answer.json.status = 400;
-    },
-    /says status 400, the response 404/,
-  ],
-  'a problem as plain JSON': [
-    'GET /v1/nothing',
-    (answer) => {
-      answer.headers['Content-Type'] = 'application/json';
-    },
-    /Content-Type application\/json where/,
-  ],
-  'a code nobody documents': [
-    'GET /v1/nothing',
-    (answer) => {
-      answer.json.code = 'oops';
-    },
-    /at \/code: must be equal to one of/,
-  ],
-  'a list as text': [
-    LIST,
-    (answer) => {
-      answer.headers['Content-Type'] = 'text/html';
-    },
-    /Content-Type text\/html where/,
-  ],
-  'a body that is no JSON': [
-    LIST,
-    (answer) => {
-      answer.json = undefined;
-      answer.text = '{';
-    },
-    /the body is not JSON/,
-  ],
-  'a creation without Location': [
-    'POST /v1/buffers',
-    (answer) => {
-      delete answer.headers.Location;
-    },
-    /Location is undefined/,
-  ],
+  'an extra member': [LIST, (answer) => { answer.json.colour = 'red'; }, /must NOT have additional properties.*colour/],
+  'an extra member in an item': [TARGET, (answer) => { answer.json.lkey = '0x1'; }, /additional properties.*lkey/],
+  'a missing member': [LIST, (answer) => { delete answer.json.total; }, /required property 'total'/],
+  'a member of the wrong type': [TARGET, (answer) => { answer.json.user_count = '0'; }, /at \/user_count: must be integer/],
+  'a value outside its enum': [TARGET, (answer) => { answer.json.state = 'melting'; }, /equal to one of the allowed values/],
+  'a status nobody documents': [LIST, (answer) => { answer.status = 207; }, /status 207 is not documented/],
+  'a wrong status': [NOTHING, (answer) => { answer.status = answer.json.status = 410; }, /expected 404, got 410/],
+  'a problem that contradicts its status': [NOTHING, (answer) => { answer.json.status = 400; }, /says status 400, the response 404/],
+  'a problem as plain JSON': [NOTHING, (answer) => { answer.headers['Content-Type'] = 'application/json'; }, /Content-Type application\/json where/],
+  'a code nobody documents': [NOTHING, (answer) => { answer.json.code = 'oops'; }, /at \/code: must be equal to one of/],
+  'a list as text': [LIST, (answer) => { answer.headers['Content-Type'] = 'text/html'; }, /Content-Type text\/html where/],
+  'a body that is no JSON': [LIST, (answer) => { answer.json = undefined; answer.text = '{'; }, /the body is not JSON/],
+  'a creation without Location': ['POST /v1/buffers', (answer) => { delete answer.headers.Location; }, /Location is undefined/],
   'a Location that leads nowhere': [
     'POST /v1/buffers',
     (answer) => {
@@ -152,13 +75,7 @@ const spoilt = {
     },
     /Location is \/v2\/x, which is no path/,
   ],
-  'a preference nobody asked for': [
-    LIST,
-    (answer) => {
-      answer.headers['Preference-Applied'] = 'wait=1';
-    },
-    /though no Prefer was sent/,
-  ],
+  'a preference nobody asked for': [LIST, (answer) => { answer.headers['Preference-Applied'] = 'wait=1'; }, /though no Prefer was sent/],
   'a thin list that is not thin': [
     'GET /v1/buffers?fields=name',
     (answer) => {
@@ -173,13 +90,7 @@ const spoilt = {
     },
     /holder is \/x, which is no path/,
   ],
-  'a method without Allow': [
-    'PUT /v1/stats',
-    (answer) => {
-      delete answer.headers.Allow;
-    },
-    /wants both the header Allow and the member allow/,
-  ],
+  'a method without Allow': ['PUT /v1/stats', (answer) => { delete answer.headers.Allow; }, /wants both the header Allow and the member allow/],
   'an Allow that lacks a method': [
     'PUT /v1/listeners',
     (answer) => {
@@ -206,13 +117,7 @@ const spoilt = {
     },
     /answers 404 not_found/,
   ],
-  'a route that is not listed': [
-    'GET /v1',
-    (answer) => {
-      answer.json.routes.pop();
-    },
-    /documented, but not served: DELETE \/v1\/faults/,
-  ],
+  'a route that is not listed': ['GET /v1', (answer) => { answer.json.routes.pop(); }, /documented, but not served: DELETE \/v1\/faults/],
   'a route that is not documented': [
     'GET /v1',
     (answer) => {
@@ -220,13 +125,7 @@ const spoilt = {
     },
     /served, but not documented: GET \/v1\/secrets/,
   ],
-  'a route listed twice': [
-    'GET /v1',
-    (answer) => {
-      answer.json.routes.push(answer.json.routes[0]);
-    },
-    /served twice/,
-  ],
+  'a route listed twice': ['GET /v1', (answer) => { answer.json.routes.push(answer.json.routes[0]); }, /served twice/],
   'a route that is open and should not be': [
     'GET /v1',
     (answer) => {
@@ -234,20 +133,8 @@ const spoilt = {
     },
     /without a token: served .*faults/,
   ],
-  'a problem without a hint': [
-    'GET /v1/nothing',
-    (answer) => {
-      delete answer.json.hint;
-    },
-    /a problem without a hint/,
-  ],
-  'a daemon that is not alive': [
-    'GET /livez',
-    (answer) => {
-      answer.status = 503;
-    },
-    /afterwards \/livez of a answers 503/,
-  ],
+  'a problem without a hint': [NOTHING, (answer) => { delete answer.json.hint; }, /a problem without a hint/],
+  'a daemon that is not alive': ['GET /livez', (answer) => { answer.status = 503; }, /afterwards \/livez of a answers 503/],
 };
 
 for (const [name, [call, change, message]] of Object.entries(spoilt)) {
