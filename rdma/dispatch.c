@@ -5,7 +5,7 @@
 #include "rdma/data/calls.h"
 #include "rdma/data/probe.h"
 #include "rdma/data/transfer.h"
-#include "rdma/data/worker_messages.h"
+#include "rdma/data/worker.h"
 #include "rdma/fabric/goodbye.h"
 #include "rdma/fabric/report.h"
 #include "rdma/fabric/shared.h"

@@ -4,7 +4,7 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "rdma/data/worker_messages.h"
+#include "rdma/data/worker.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/provider.h"
 

@@ -3,12 +3,10 @@
 
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/heartbeat.h"
-#include "rdma/data/spin.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/withheld.h"
 #include "rdma/data/worker.h"
-#include "rdma/data/worker_messages.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"
@@ -216,6 +214,24 @@ void vbd_channel_resumed(struct vbd_channel *channel)
 	vbd_channel_pump(channel);
 }
 
+static void begin_busy_polling(struct vbd_channel *channel)
+{
+	if (channel->limits.poll != VBD_POLL_BUSY)
+		return;
+	channel->cq->busy_channels++;
+	vbd_counter_add(&channel->worker->busy_channels, 1);
+	vbd_worker_poll_on(channel->worker, channel->cq);
+}
+
+static void end_busy_polling(struct vbd_channel *channel)
+{
+	if (channel->limits.poll != VBD_POLL_BUSY || !channel->known)
+		return;
+	channel->cq->busy_channels--;
+	vbd_counter_set(&channel->worker->busy_channels,
+		vbd_counter_get(&channel->worker->busy_channels) - 1);
+}
+
 void vbd_channel_attached(struct vbd_channel *channel)
 {
 	channel->known = true;
@@ -223,7 +239,7 @@ void vbd_channel_attached(struct vbd_channel *channel)
 		vbd_srq_add_channel(channel->limits.srq, channel);
 	vbd_channel_count_outstanding(channel, channel->rq_outstanding);
 	vbd_channel_count_first_receives(channel);
-	vbd_spin_joined(channel);
+	begin_busy_polling(channel);
 }
 
 static bool is_flush(const struct vbd_error *error)
@@ -272,7 +288,7 @@ static void check_drained(struct vbd_channel *channel)
 	if (channel->heartbeat)
 		vbd_heartbeat_stop(channel->heartbeat);
 	channel->gone = true;
-	vbd_spin_left(channel);
+	end_busy_polling(channel);
 	vbd_list_remove(&channel->repost_link);
 	vbd_withheld_leave(channel);
 	vbd_channel_table_clear(&channel->worker->channels, channel->index);
@@ -341,7 +357,7 @@ void vbd_channel_shared_received(
 		vbd_channel_take_message(channel, slot, wc);
 		vbd_channel_pass_message(channel, slot);
 	}
-	vbd_spin_used(channel);
+	vbd_channel_spin(channel);
 	vbd_channel_pump(channel);
 	check_drained(channel);
 }
@@ -354,7 +370,7 @@ void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc)
 		vbd_channel_recv_completed(channel, slot, wc);
 	else
 		vbd_channel_send_completed(channel, slot, wc);
-	vbd_spin_used(channel);
+	vbd_channel_spin(channel);
 	vbd_channel_pump(channel);
 	check_drained(channel);
 }

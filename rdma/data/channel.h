@@ -116,8 +116,8 @@ struct vbd_channel_limits {
 	uint32_t max_recv_sge; /* the same */
 	uint32_t inline_bytes;
 	uint32_t signal_every; /* 1 to sq_depth */
-	enum vbd_poll poll;
-	uint64_t spin_ns;      /* ADAPTIVE */
+	enum vbd_poll poll;    /* BUSY: the CQ is polled without a pause while it is attached */
+	uint64_t spin_ns;      /* ADAPTIVE: polled so after each post and completion */
 	uint64_t heartbeat_ns; /* 0: none */
 	enum vbd_service service;
 	const struct vbd_service_ops *service_ops; /* vbd_service_ops(service) */

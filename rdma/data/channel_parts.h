@@ -102,6 +102,10 @@ void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct 
 void vbd_channel_send_completed(
 	struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc);
 
+/** vbd_channel_spin - a work request of @channel was posted or completed: with `poll` ADAPTIVE its
+ * CQ is polled without a pause for `spin_ns` from now on */
+void vbd_channel_spin(struct vbd_channel *channel);
+
 /** vbd_channel_ring - hand the requests of the worker's chain, which are of @channel, to the
  * device. False if not all of them are posted: then the channel is broken, and the others are
  * forgotten. */

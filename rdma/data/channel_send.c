@@ -9,7 +9,6 @@
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/data/send_chain.h"
-#include "rdma/data/spin.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/window.h"
 #include "rdma/data/worker.h"
@@ -264,6 +263,18 @@ static bool not_taken(const struct vbd_send_request *request)
 	return false;
 }
 
+void vbd_channel_spin(struct vbd_channel *channel)
+{
+	uint64_t until_ns;
+
+	if (channel->limits.poll != VBD_POLL_ADAPTIVE)
+		return;
+	until_ns = vbd_worker_now_ns(channel->worker) + channel->limits.spin_ns;
+	if (until_ns > channel->cq->spin_until_ns)
+		channel->cq->spin_until_ns = until_ns;
+	vbd_worker_poll_on(channel->worker, channel->cq);
+}
+
 bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_request *request)
 {
 	bool signalled = wants_completion(channel, request);
@@ -273,7 +284,7 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 		return not_taken(request);
 	index = slot_behind(channel, channel->sq_outstanding);
 	fill_slot(channel, index, request, signalled);
-	vbd_spin_used(channel);
+	vbd_channel_spin(channel);
 	if (request->wr.mw)
 		return post_window(channel, index, request, signalled);
 	chain_wr(channel, index, request, signalled);

@@ -3,7 +3,6 @@
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/worker.h"
-#include "rdma/data/worker_messages.h"
 
 static void end_transfer(struct vbd_transfer *transfer)
 {

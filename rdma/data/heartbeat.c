@@ -3,7 +3,6 @@
 
 #include "rdma/data/channel.h"
 #include "rdma/data/worker.h"
-#include "rdma/data/worker_messages.h"
 
 enum vbd_status vbd_heartbeat_create(struct vbd_channel *channel, uint64_t interval_ns,
 	struct vbd_heartbeat **ret_heartbeat, struct vbd_error *err)

@@ -16,7 +16,7 @@
 #include "base/histogram.h"
 #include "base/list.h"
 #include "base/mailbox.h"
-#include "rdma/data/worker_messages.h"
+#include "rdma/data/worker.h"
 
 struct vbd_channel;
 struct vbd_recv_slot;

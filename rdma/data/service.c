@@ -4,7 +4,6 @@
 #include "rdma/data/probe.h"
 #include "rdma/data/rping.h"
 #include "rdma/data/worker.h"
-#include "rdma/data/worker_messages.h"
 
 static bool speaks_rping(enum vbd_service service)
 {

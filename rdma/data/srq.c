@@ -3,7 +3,6 @@
 
 #include "base/log.h"
 #include "rdma/data/worker.h"
-#include "rdma/data/worker_messages.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
 #include "rdma/names/wr_id.h"

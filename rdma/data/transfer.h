@@ -15,7 +15,7 @@
 #include "base/list.h"
 #include "base/mailbox.h"
 #include "rdma/data/transfer_fsm.h"
-#include "rdma/data/worker_messages.h"
+#include "rdma/data/worker.h"
 #include "rdma/device/op.h"
 
 struct vbd_channel;

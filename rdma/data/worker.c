@@ -5,11 +5,9 @@
 #include "rdma/data/channel.h"
 #include "rdma/data/probe.h"
 #include "rdma/data/send_chain.h"
-#include "rdma/data/spin.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/withheld.h"
-#include "rdma/data/worker_messages.h"
 #include "rdma/device/cq.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/provider.h"
@@ -19,6 +17,10 @@
 
 /* Completions per turn from one CQ, before the other CQs and the commands. */
 #define POLL_BATCH 32
+
+/* Turns between two readings of the clock, and two system calls for events of other CQs, while the
+ * worker spins: a turn takes less than 1 us. */
+#define TURNS_PER_LOOK 64
 
 /* Descriptors reported by one epoll_wait(2). */
 #define EPOLL_BATCH 16
@@ -73,6 +75,28 @@ free_worker:
 	free(worker->sends);
 	free(worker);
 	return status;
+}
+
+void vbd_worker_send(
+	struct vbd_worker *worker, struct vbd_mailbox_item *item, enum vbd_worker_command command)
+{
+	item->kind = command;
+	vbd_mailbox_send(&worker->inbox, item);
+}
+
+/* The control thread is the only sender of a worker's inbox, as vbd_mailbox_leave() demands. */
+void vbd_worker_leave(
+	struct vbd_worker *worker, struct vbd_mailbox_item *item, enum vbd_worker_command command)
+{
+	item->kind = command;
+	vbd_mailbox_leave(&worker->inbox, item);
+}
+
+void vbd_worker_notify(struct vbd_worker *worker, struct vbd_mailbox_item *item,
+	enum vbd_notification notification)
+{
+	item->kind = notification;
+	vbd_mailbox_send(worker->control, item);
 }
 
 void vbd_worker_faults_ended(struct vbd_worker *worker)
@@ -141,13 +165,19 @@ void vbd_worker_destroy(struct vbd_worker *worker)
 	free(worker);
 }
 
+void vbd_worker_poll_on(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	vbd_list_remove(&cq->active_link);
+	vbd_list_append(&worker->active_cqs, &cq->active_link);
+}
+
 static void add_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = cq};
 
 	if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, cq->comp_channel->fd, &event) < 0)
 		vbd_log(VBD_LOG_DEBUG, "worker", "epoll_ctl: errno %d", errno);
-	vbd_spin_poll_on(worker, cq);
+	vbd_worker_poll_on(worker, cq);
 }
 
 static void set_armed(struct vbd_worker *worker, struct vbd_cq *cq, bool armed)
@@ -185,7 +215,7 @@ static void purge(struct vbd_worker *worker, struct vbd_channel *channel)
 
 	channel->purged_at = vbd_counter_get(&cq->completions) + cq->capacity_cqe;
 	vbd_list_append(&cq->purges, &channel->purge_link);
-	vbd_spin_poll_on(worker, cq);
+	vbd_worker_poll_on(worker, cq);
 }
 
 static void release_recv(struct vbd_recv_slot *slot)
@@ -406,6 +436,15 @@ static void take_cq_event(struct vbd_cq *cq)
 		vbd_counter_add(&cq->events_taken, 1);
 }
 
+bool vbd_worker_spins_on(struct vbd_cq *cq)
+{
+	if (cq->busy_channels > 0)
+		return true;
+	if (cq->spin_until_ns && vbd_clock_mono_ns() >= cq->spin_until_ns)
+		cq->spin_until_ns = 0;
+	return cq->spin_until_ns > 0;
+}
+
 /*
  * Poll @cq; when it is empty and nobody wants it polled on, arm it and poll again, since a
  * completion in between raises no event (ibv_req_notify_cq(3)). Returns true if there was a
@@ -420,7 +459,7 @@ static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
 	if (any)
 		return true;
 	take_cq_event(cq);
-	if (vbd_spin_wanted(cq)) {
+	if (vbd_worker_spins_on(cq)) {
 		worker->spins = true;
 		return false;
 	}
@@ -432,7 +471,7 @@ static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
 	vbd_counter_add(&cq->events_armed, 1);
 	if (!poll_once(worker, cq))
 		return false;
-	vbd_spin_poll_on(worker, cq);
+	vbd_worker_poll_on(worker, cq);
 	return true;
 }
 
@@ -452,7 +491,7 @@ static bool poll_all(struct vbd_worker *worker)
 	while (!vbd_list_empty(&now)) {
 		struct vbd_cq *cq = VBD_CONTAINER_OF(now.next, struct vbd_cq, active_link);
 
-		vbd_spin_poll_on(worker, cq);
+		vbd_worker_poll_on(worker, cq);
 		any |= poll_active(worker, cq);
 	}
 	return any;
@@ -462,7 +501,7 @@ static void on_cq_event(struct vbd_worker *worker, struct vbd_cq *cq)
 {
 	set_armed(worker, cq, false);
 	cq->event_due = true;
-	vbd_spin_poll_on(worker, cq);
+	vbd_worker_poll_on(worker, cq);
 }
 
 int vbd_worker_wait_ms(const struct vbd_worker *worker)
@@ -502,6 +541,31 @@ static void sleep_until_woken(struct vbd_worker *worker, bool wait)
 	}
 }
 
+static void count_spun(struct vbd_worker *worker, uint64_t now_ns)
+{
+	if (now_ns > worker->spun_at_ns)
+		vbd_counter_add(&worker->spun_ns, now_ns - worker->spun_at_ns);
+	worker->spun_at_ns = now_ns;
+}
+
+bool vbd_worker_spin(struct vbd_worker *worker)
+{
+	bool looks = ++worker->spin_turns % TURNS_PER_LOOK == 0;
+
+	if (!worker->spun_at_ns)
+		worker->spun_at_ns = vbd_clock_mono_ns();
+	else if (looks)
+		count_spun(worker, vbd_clock_mono_ns());
+	return looks && worker->armed_cqs > 0;
+}
+
+void vbd_worker_end_spin(struct vbd_worker *worker)
+{
+	if (worker->spun_at_ns)
+		count_spun(worker, vbd_worker_now_ns(worker));
+	worker->spun_at_ns = 0;
+}
+
 static void repost_all(struct vbd_worker *worker)
 {
 	while (!vbd_list_empty(&worker->reposting))
@@ -523,11 +587,11 @@ void vbd_worker_turn(struct vbd_worker *worker, bool wait)
 	vbd_probes_run_due(worker);
 	vbd_heartbeats_run(worker);
 	if (busy || !worker->spins)
-		vbd_spin_worked(worker);
+		vbd_worker_end_spin(worker);
 	if (busy || worker->stopping)
 		return;
 	if (!worker->spins)
 		sleep_until_woken(worker, wait);
-	else if (vbd_spin_turn(worker))
+	else if (vbd_worker_spin(worker))
 		sleep_until_woken(worker, false);
 }

@@ -19,8 +19,50 @@
 #include <pthread.h>
 
 struct vbd_channel;
+struct vbd_cq;
 struct vbd_probe_counters;
 struct vbd_send_chain;
+
+/* Commands from the control thread to a worker. Each is a mailbox item inside the object that it is
+ * about. */
+enum vbd_worker_command {
+	VBD_WORKER_ADD_CQ,
+	VBD_WORKER_REMOVE_CQ, /* comes back as CONTROL_CQ_REMOVED */
+	VBD_WORKER_ATTACH,    /* a channel, its receives posted */
+	VBD_WORKER_DRAIN,     /* a channel; comes back as CONTROL_DRAINED */
+	VBD_WORKER_QUIESCE,   /* a channel after its drain; comes back as CONTROL_QUIESCED */
+	VBD_WORKER_PURGE,     /* a channel whose QP is destroyed; comes back as CONTROL_PURGED */
+	VBD_WORKER_RESUME,    /* a paused channel */
+	VBD_WORKER_START_TRANSFER,
+	VBD_WORKER_CANCEL_TRANSFER, /* comes back as CONTROL_CANCEL_SEEN */
+	VBD_WORKER_RELEASE_RECV,
+	VBD_WORKER_START_PROBE, /* comes back as CONTROL_PROBE_ENDED */
+	VBD_WORKER_STOP_PROBE,	/* comes back as CONTROL_PROBE_STOP_SEEN */
+	VBD_WORKER_START_HEARTBEAT,
+	VBD_WORKER_ADD_SRQ,
+	VBD_WORKER_SRQ_LIMIT,  /* few receives are left; comes back as CONTROL_SRQ_LIMIT_SEEN */
+	VBD_WORKER_REMOVE_SRQ, /* comes back as CONTROL_SRQ_REMOVED */
+	VBD_WORKER_RELEASE_WITHHELD, /* a fault is over */
+	VBD_WORKER_STOP,
+};
+
+/* Notifications from a worker to the control thread, which are mailbox items too. */
+enum vbd_notification {
+	VBD_CONTROL_CQ_REMOVED,
+	VBD_CONTROL_DRAINED,
+	VBD_CONTROL_QUIESCED,
+	VBD_CONTROL_PURGED,
+	VBD_CONTROL_CHANNEL_ERROR,
+	VBD_CONTROL_MESSAGE,	      /* a receive slot with a message for the inbox */
+	VBD_CONTROL_TRANSFER_STARTED, /* the worker has the transfer */
+	VBD_CONTROL_TRANSFER_ENDED,
+	VBD_CONTROL_CANCEL_SEEN,
+	VBD_CONTROL_PROBE_ENDED,
+	VBD_CONTROL_PROBE_STOP_SEEN,
+	VBD_CONTROL_SRQ_LIMIT_SEEN,
+	VBD_CONTROL_SRQ_REMOVED,
+	VBD_CONTROL_CALL_DONE, /* of a call thread, not of a worker: rdma/data/calls.h */
+};
 
 /* A struct of zeros is an empty table. */
 struct vbd_channel_table {
@@ -119,12 +161,44 @@ static inline uint64_t vbd_worker_now_ns(struct vbd_worker *worker)
 	return worker->now_ns;
 }
 
+/** vbd_worker_send - control; send @worker a command. Does not block. */
+void vbd_worker_send(
+	struct vbd_worker *worker, struct vbd_mailbox_item *item, enum vbd_worker_command command);
+
+/** vbd_worker_leave - control; as vbd_worker_send(), but a worker that sleeps takes the command
+ * only when something else wakes it */
+void vbd_worker_leave(
+	struct vbd_worker *worker, struct vbd_mailbox_item *item, enum vbd_worker_command command);
+
+/** vbd_worker_notify - @worker's thread; send the control thread a notification. Does not block. */
+void vbd_worker_notify(struct vbd_worker *worker, struct vbd_mailbox_item *item,
+	enum vbd_notification notification);
+
 /** vbd_worker_faults_ended - control; a fault was disarmed: give back what it has withheld */
 void vbd_worker_faults_ended(struct vbd_worker *worker);
 
 /** vbd_worker_wait_ms - time until a ping, a heartbeat or a delayed completion is due, for the
  * worker's sleep; -1: none */
 int vbd_worker_wait_ms(const struct vbd_worker *worker);
+
+/** vbd_worker_poll_on - worker; poll @cq in each turn from now on, until it is empty and armed:
+ * then an event wakes the worker through epoll */
+void vbd_worker_poll_on(struct vbd_worker *worker, struct vbd_cq *cq);
+
+/** vbd_worker_spins_on - worker; is @cq to be polled on though it is empty, instead of being armed?
+ * A completion that raises an event costs a wake-up of the thread, which takes longer than a small
+ * message. */
+bool vbd_worker_spins_on(struct vbd_cq *cq);
+
+/** vbd_worker_spin - worker; the turn has found nothing to do, and a CQ is polled on. The time from
+ * here to the next turn that finds something counts in worker->spun_ns. Returns whether to look for
+ * events of other CQs, too, which costs a system call. */
+bool vbd_worker_spin(struct vbd_worker *worker);
+
+/** vbd_worker_end_spin - worker; the turn has found something to do, and done it: the time from the
+ * beginning of the work to the next vbd_worker_spin() is no waste. Counted here and not before the
+ * work, so that no peer waits for a reading of the clock. */
+void vbd_worker_end_spin(struct vbd_worker *worker);
 
 /** vbd_worker_turn - one turn of the worker's loop; sleeps if @wait. Called by the thread, and by
  * tests without a thread. */

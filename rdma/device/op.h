@@ -147,7 +147,7 @@ const char *vbd_service_name(enum vbd_service service);
 	X(VBD_POLL_BUSY, "busy")     \
 	X(VBD_POLL_ADAPTIVE, "adaptive")
 
-/* How the worker of a queue pair waits for its completions; see rdma/data/spin.h. */
+/* How the worker of a queue pair waits for its completions; see rdma/data/worker.h. */
 enum vbd_poll { VBD_POLL_MAP(VBD_ENUM_ROW) VBD_POLL_COUNT };
 
 /** vbd_poll_name - "events" */

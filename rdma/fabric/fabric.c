@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "rdma/data/calls.h"
 #include "rdma/data/worker.h"
-#include "rdma/data/worker_messages.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/device/port_counters.h"

@@ -2,7 +2,6 @@
 #include "rdma/fabric/shared.h"
 
 #include "rdma/data/worker.h"
-#include "rdma/data/worker_messages.h"
 #include "rdma/fabric/fabric_parts.h"
 #include "rdma/provider/provider.h"
 

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/data/srq.h"
-#include "rdma/data/worker_messages.h"
+#include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
 #include "rdma/fabric/shared.h"

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-#include "rdma/data/worker_messages.h"
+#include "rdma/data/worker.h"
 #include "tests/unit/unit.h"
 
 #include <poll.h>

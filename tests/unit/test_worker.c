@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/heap.h"
-#include "rdma/data/spin.h"
+#include "rdma/data/channel_parts.h"
 #include "rdma/device/cq.h"
 #include "tests/unit/rig.h"
 
@@ -378,22 +378,22 @@ RIG_TEST(test_worker__a_use_of_an_adaptive_one_moves_the_end_of_polling)
 	rig_settle(rig);
 	cq->spin_until_ns = 0;
 	worker->now_ns = 1000;
-	vbd_spin_used(channel);
+	vbd_channel_spin(channel);
 	assert_int_equal(cq->spin_until_ns, 51000);
 	assert_false(vbd_list_empty(&worker->active_cqs));
 	/* Another connection of the CQ may have asked for longer. */
 	cq->spin_until_ns = 51001;
-	vbd_spin_used(channel);
+	vbd_channel_spin(channel);
 	assert_int_equal(cq->spin_until_ns, 51001);
 	worker->now_ns = 0;
-	assert_false(vbd_spin_wanted(cq));
+	assert_false(vbd_worker_spins_on(cq));
 	assert_int_equal(cq->spin_until_ns, 0);
 	cq->spin_until_ns = UINT64_MAX;
-	assert_true(vbd_spin_wanted(cq));
+	assert_true(vbd_worker_spins_on(cq));
 	cq->spin_until_ns = 0;
 	rig_settle(rig);
 	channel->limits.poll = VBD_POLL_EVENTS;
-	vbd_spin_used(channel);
+	vbd_channel_spin(channel);
 	assert_int_equal(cq->spin_until_ns, 0);
 	assert_true(vbd_list_empty(&worker->active_cqs));
 }
@@ -406,25 +406,25 @@ RIG_TEST(test_worker__one_that_spins_looks_up_in_each_64th_turn)
 
 	worker->spin_turns = 0;
 	worker->armed_cqs = 1;
-	assert_false(vbd_spin_turn(worker));
+	assert_false(vbd_worker_spin(worker));
 	assert_int_not_equal(worker->spun_at_ns, 0);
 	worker->spun_at_ns -= 1000000;
 	for (unsigned int i = 2; i < 64; i++)
-		assert_false(vbd_spin_turn(worker));
+		assert_false(vbd_worker_spin(worker));
 	assert_int_equal(vbd_counter_get(&worker->spun_ns), spun_ns);
-	assert_true(vbd_spin_turn(worker));
+	assert_true(vbd_worker_spin(worker));
 	assert_true(vbd_counter_get(&worker->spun_ns) >= spun_ns + 1000000);
 	for (unsigned int i = 0; i < 256; i++)
-		looks += vbd_spin_turn(worker);
+		looks += vbd_worker_spin(worker);
 	assert_int_equal(looks, 4);
 	/* Without others that could wake it there is nothing to look at. */
 	worker->armed_cqs = 0;
 	for (unsigned int i = 0; i < 128; i++)
-		assert_false(vbd_spin_turn(worker));
+		assert_false(vbd_worker_spin(worker));
 	/* A clock that was read earlier takes no time away. */
 	spun_ns = vbd_counter_get(&worker->spun_ns);
 	worker->spun_at_ns = UINT64_MAX;
-	vbd_spin_worked(worker);
+	vbd_worker_end_spin(worker);
 	assert_int_equal(vbd_counter_get(&worker->spun_ns), spun_ns);
 	assert_int_equal(worker->spun_at_ns, 0);
 	worker->armed_cqs = armed;
