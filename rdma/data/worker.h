@@ -18,6 +18,7 @@
 
 #include <pthread.h>
 
+struct ibv_wc;
 struct vbd_channel;
 struct vbd_cq;
 struct vbd_probe_counters;
@@ -64,6 +65,28 @@ enum vbd_notification {
 	VBD_CONTROL_CALL_DONE, /* of a call thread, not of a worker: rdma/data/calls.h */
 };
 
+/* The calls from a worker to what it runs (rdma/data/datapath.h). Worker, unless it says otherwise; all
+ * must be set. */
+struct vbd_worker_ops {
+	/* control; `destroy` follows also if this fails */
+	enum vbd_status (*create)(struct vbd_worker *worker, struct vbd_error *err);
+	/* control; the worker's thread has ended */
+	void (*destroy)(struct vbd_worker *worker);
+	/* Handle a command that is not of the worker itself. */
+	void (*take_command)(struct vbd_worker *worker, struct vbd_mailbox_item *item);
+	/* Handle completions that one poll of a CQ returned. */
+	void (*take_completions)(
+		struct vbd_worker *worker, const struct ibv_wc *wcs, unsigned int count);
+	/* End the purges of @cq whose completions are all taken. @dry: the CQ was found empty. */
+	void (*end_purges)(struct vbd_cq *cq, bool dry);
+	/* Once a turn, after the CQs: post the receives that are free, and do what is due. Returns
+	 * true if there was a completion. */
+	bool (*run_due)(struct vbd_worker *worker);
+	/* CLOCK_MONOTONIC of the next thing to do without a completion or a command; UINT64_MAX:
+	 * none */
+	uint64_t (*next_due_ns)(const struct vbd_worker *worker);
+};
+
 /* A struct of zeros is an empty table. */
 struct vbd_channel_table {
 	/* control */
@@ -104,6 +127,7 @@ struct vbd_worker {
 	unsigned int number;
 	struct vbd_mailbox inbox;
 	struct vbd_mailbox *control; /* of its notifications */
+	const struct vbd_worker_ops *ops;
 	struct vbd_mailbox_item stop_command;
 	struct vbd_mailbox_item release_command;
 	atomic_bool release_sent; /* the worker has not taken release_command yet */
@@ -140,9 +164,10 @@ struct vbd_worker {
 	uint32_t spin_turns;
 };
 
-/** vbd_worker_create - a worker that does not run yet; notifications go to @control */
+/** vbd_worker_create - a worker that does not run yet; notifications go to @control. @ops: the calls
+ * to what it runs, in production vbd_datapath_ops */
 enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *control,
-	struct vbd_worker **ret_worker, struct vbd_error *err) VBD_MUST_CHECK;
+	const struct vbd_worker_ops *ops, struct vbd_worker **ret_worker, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_worker_start - start its thread */
 enum vbd_status vbd_worker_start(struct vbd_worker *worker, struct vbd_error *err) VBD_MUST_CHECK;
@@ -180,6 +205,9 @@ void vbd_worker_faults_ended(struct vbd_worker *worker);
 /** vbd_worker_wait_ms - time until a ping, a heartbeat or a delayed completion is due, for the
  * worker's sleep; -1: none */
 int vbd_worker_wait_ms(const struct vbd_worker *worker);
+
+/** vbd_worker_take_commands - worker; handle the commands that are there. False: there were none. */
+bool vbd_worker_take_commands(struct vbd_worker *worker);
 
 /** vbd_worker_poll_on - worker; poll @cq in each turn from now on, until it is empty and armed:
  * then an event wakes the worker through epoll */

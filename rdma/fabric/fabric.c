@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "rdma/data/calls.h"
+#include "rdma/data/datapath.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/msgpool.h"
@@ -48,7 +49,8 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cq
 		goto destroy;
 	}
 	for (unsigned int i = 0; i < worker_count; i++) {
-		status = vbd_worker_create(i, &fabric->control, &fabric->workers[i], err);
+		status = vbd_worker_create(
+			i, &fabric->control, &vbd_datapath_ops, &fabric->workers[i], err);
 		if (status)
 			goto destroy;
 		fabric->worker_count++;
