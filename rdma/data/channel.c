@@ -58,6 +58,16 @@ static enum vbd_status allocate(
 	return VBD_OK;
 }
 
+static enum vbd_status make_echo_ring(struct vbd_channel *channel, struct vbd_error *err)
+{
+	if (channel->limits.service != VBD_SERVICE_ECHO)
+		return VBD_OK;
+	channel->echo_ring = calloc(channel->limits.rq_depth, sizeof(*channel->echo_ring));
+	if (channel->echo_ring)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the queues");
+}
+
 enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops, void *owner,
 	struct vbd_pd *pd, struct vbd_cq *cq, const struct vbd_channel_limits *limits,
 	struct vbd_channel **ret_channel, struct vbd_error *err)
@@ -79,7 +89,7 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	plan_memory(channel, pd);
 	status = vbd_slabs_create(pd, err);
 	if (!status)
-		status = vbd_channel_make_echo_ring(channel, err);
+		status = make_echo_ring(channel, err);
 	if (!status && limits->heartbeat_ns)
 		status = vbd_heartbeat_create(
 			channel, limits->heartbeat_ns, &channel->heartbeat, err);
@@ -140,7 +150,9 @@ void vbd_channel_destroy(struct vbd_channel *channel)
 		channel->limits.service_ops->destroy(channel);
 	if (channel->pd)
 		vbd_pd_unref(channel->pd);
-	vbd_channel_free_slots(channel);
+	free(channel->recv_slots);
+	free(channel->send_slots);
+	free(channel->echo_ring);
 	free(channel->ops);
 	free(channel->heartbeat);
 	free(channel->withheld);
@@ -191,21 +203,6 @@ void vbd_channel_renew(struct vbd_channel *channel)
 
 /* The worker's side. */
 
-void vbd_channel_count_outstanding(struct vbd_channel *channel, uint64_t n)
-{
-	struct vbd_cq *cq = channel->cq;
-	uint64_t outstanding = vbd_counter_get(&cq->outstanding) + n;
-
-	vbd_counter_set(&cq->outstanding, outstanding);
-	if (outstanding > vbd_counter_get(&cq->high_water))
-		vbd_counter_set(&cq->high_water, outstanding);
-}
-
-void vbd_channel_uncount_outstanding(struct vbd_channel *channel, uint64_t n)
-{
-	vbd_counter_set(&channel->cq->outstanding, vbd_counter_get(&channel->cq->outstanding) - n);
-}
-
 void vbd_channel_resumed(struct vbd_channel *channel)
 {
 	vbd_counter_set(&channel->still, 0);
@@ -242,40 +239,6 @@ void vbd_channel_attached(struct vbd_channel *channel)
 	begin_busy_polling(channel);
 }
 
-static bool is_flush(const struct vbd_error *error)
-{
-	return error->source == VBD_SOURCE_WC && error->kind == IBV_WC_WR_FLUSH_ERR;
-}
-
-/* Without memory control learns of the failure alone. */
-static void keep_error(struct vbd_channel *channel, const struct vbd_error *why)
-{
-	if (!channel->first_error)
-		channel->first_error = malloc(sizeof(*channel->first_error));
-	if (channel->first_error)
-		*channel->first_error = *why;
-}
-
-void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why, enum vbd_op op,
-	uint64_t transfer_id)
-{
-	/* During a drain flushes are expected; any other error may be the reason for the peer's
-	 * disconnect, even after a flush. */
-	bool reportable = !channel->draining || !is_flush(why);
-
-	if (channel->broken && (channel->notified || !reportable))
-		return;
-	channel->broken = true;
-	keep_error(channel, why);
-	channel->first_error_op = op;
-	channel->first_error_transfer = transfer_id;
-	channel->notified = reportable;
-	if (reportable)
-		vbd_worker_notify(
-			channel->worker, &channel->error_notification, VBD_CONTROL_CHANNEL_ERROR);
-	vbd_channel_check_transfers(channel);
-}
-
 static void check_drained(struct vbd_channel *channel)
 {
 	if (!channel->draining || channel->gone)
@@ -300,50 +263,6 @@ void vbd_channel_drain(struct vbd_channel *channel)
 	channel->draining = true;
 	vbd_channel_check_transfers(channel);
 	check_drained(channel);
-}
-
-/* Would an error tell anything new? Most flushes of a drain don't. */
-static bool is_known(
-	const struct vbd_channel *channel, bool flushed, const struct vbd_transfer *transfer)
-{
-	return (!transfer || transfer->broken) && channel->broken &&
-	       (channel->notified || (flushed && channel->draining));
-}
-
-/* Only wr_id, status, qp_num and vendor_err are valid after an error: ibv_poll_cq(3). */
-static void report_error(struct vbd_channel *channel, enum vbd_op op, const struct ibv_wc *wc,
-	struct vbd_transfer *transfer)
-{
-	struct vbd_error error = {
-		.source = VBD_SOURCE_WC,
-		.kind = (int)wc->status,
-		.raw = wc->vendor_err,
-	};
-
-	(void)vbd_error_set(&error, vbd_wc_status_class((int)wc->status),
-		"%s: %s (%s, vendor_err %u)", vbd_op_name(op), vbd_wc_status_text((int)wc->status),
-		vbd_wc_status_name((int)wc->status), wc->vendor_err);
-	if (transfer && !transfer->broken) {
-		transfer->broken = true;
-		transfer->wc_status = (int)wc->status;
-		transfer->vendor_err = wc->vendor_err;
-		transfer->error = error;
-	}
-	vbd_channel_break(channel, &error, op, transfer ? transfer->id : 0);
-}
-
-void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct ibv_wc *wc,
-	struct vbd_transfer *transfer)
-{
-	bool flushed = wc->status == IBV_WC_WR_FLUSH_ERR;
-
-	if (flushed)
-		vbd_channel_count_flushed(channel, op, 1);
-	else
-		vbd_channel_count_failed(channel, op);
-	vbd_counter_add(&channel->cq->error_completions, 1);
-	if (!is_known(channel, flushed, transfer))
-		report_error(channel, op, wc, transfer);
 }
 
 void vbd_channel_shared_received(

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the files of the channel: channel.c (its life), channel_receives.c (the receives),
- * channel_send.c (the send queue), channel_transfers.c (the transfers' queue), channel_table.c
- * (slots and counters).
+ * Shared by the files of the channel. Each calls those behind it only: channel.c (its life),
+ * channel_transfers.c (the transfers' queue), channel_receives.c (the receives), channel_send.c
+ * (the send queue), channel_outcome.c (counters, the end of transfers, errors).
  *
  * The channel's worker.
  */
@@ -19,17 +19,6 @@ uint32_t vbd_channel_own_receives(const struct vbd_channel_limits *limits);
 /** vbd_channel_need_recv_slots - allocate its recv_slots unless they are there; not with an SRQ */
 enum vbd_status vbd_channel_need_recv_slots(
 	struct vbd_channel *channel, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_channel_need_send_slots - allocate its send_slots unless they are there */
-enum vbd_status vbd_channel_need_send_slots(
-	struct vbd_channel *channel, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_channel_make_echo_ring - control; allocate the ring that the service ECHO needs */
-enum vbd_status vbd_channel_make_echo_ring(
-	struct vbd_channel *channel, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_channel_free_slots - control, once; free slots and ring */
-void vbd_channel_free_slots(struct vbd_channel *channel);
 
 /** vbd_channel_count_posted - a work request was posted. Before the channel is attached control
  * posts receives; the worker's totals get those by vbd_channel_count_first_receives(). */

@@ -15,6 +15,29 @@
 
 #include <endian.h>
 
+uint32_t vbd_channel_own_receives(const struct vbd_channel_limits *limits)
+{
+	return limits->srq ? 0 : limits->rq_depth;
+}
+
+enum vbd_status vbd_channel_need_recv_slots(struct vbd_channel *channel, struct vbd_error *err)
+{
+	uint32_t count = vbd_channel_own_receives(&channel->limits);
+	struct vbd_recv_slot *slots;
+
+	if (channel->recv_slots)
+		return VBD_OK;
+	slots = calloc(count, sizeof(*slots));
+	if (!slots)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the queues");
+	for (uint32_t i = 0; i < count; i++) {
+		slots[i].channel = channel;
+		slots[i].index = i;
+	}
+	channel->recv_slots = slots;
+	return VBD_OK;
+}
+
 size_t vbd_channel_recv_bytes(const struct vbd_channel_limits *limits)
 {
 	return limits->recv_size_bytes +

@@ -245,8 +245,12 @@ static bool has_slots(struct vbd_channel *channel, const struct vbd_send_request
 {
 	struct vbd_error *error = &channel->worker->sends->error;
 
-	if (vbd_channel_need_send_slots(channel, error) == VBD_OK)
+	if (!channel->send_slots)
+		channel->send_slots =
+			calloc(channel->limits.sq_depth, sizeof(*channel->send_slots));
+	if (channel->send_slots)
 		return true;
+	(void)vbd_error_set(error, VBD_E_NO_MEMORY, "no memory for the queues");
 	vbd_channel_break(
 		channel, error, request->op, request->transfer ? request->transfer->id : 0);
 	*error = (struct vbd_error){0};

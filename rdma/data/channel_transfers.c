@@ -4,56 +4,6 @@
 #include "rdma/data/transfer.h"
 #include "rdma/data/worker.h"
 
-static void end_transfer(struct vbd_transfer *transfer)
-{
-	vbd_list_remove(&transfer->link);
-	vbd_counter_set(&transfer->ended_ns, vbd_clock_mono_ns());
-	vbd_worker_notify(transfer->channel->worker, &transfer->ended_notification,
-		VBD_CONTROL_TRANSFER_ENDED);
-}
-
-void vbd_channel_check_transfer(struct vbd_transfer *transfer)
-{
-	const struct vbd_channel *channel = transfer->channel;
-
-	if (transfer->outstanding_wrs > 0)
-		return;
-	if (transfer->broken) {
-		end_transfer(transfer);
-	} else if (transfer->all_posted) {
-		end_transfer(transfer);
-	} else if (transfer->stopping) {
-		(void)vbd_error_set(&transfer->error, VBD_E_CANCELLED,
-			"the transfer was cancelled after %llu bytes",
-			(unsigned long long)vbd_counter_get(&transfer->bytes_done));
-		end_transfer(transfer);
-	} else if (channel->draining && channel->sq_outstanding == 0) {
-		/* Not earlier: an outstanding completion may have the reason. */
-		(void)vbd_error_set(&transfer->error, VBD_E_QP_FATAL,
-			"the connection ended after %llu bytes",
-			(unsigned long long)vbd_counter_get(&transfer->bytes_done));
-		end_transfer(transfer);
-	}
-}
-
-void vbd_channel_check_transfers(struct vbd_channel *channel)
-{
-	vbd_list_for_each (link, &channel->transfers)
-		vbd_channel_check_transfer(VBD_CONTAINER_OF(link, struct vbd_transfer, link));
-	vbd_list_for_each (link, &channel->receives)
-		vbd_channel_check_transfer(VBD_CONTAINER_OF(link, struct vbd_transfer, link));
-}
-
-void vbd_channel_fail_wr(struct vbd_transfer *transfer)
-{
-	transfer->outstanding_wrs--;
-	if (transfer->broken)
-		return;
-	transfer->broken = true;
-	(void)vbd_error_set(
-		&transfer->error, VBD_E_QP_FATAL, "the transfer's work requests did not complete");
-}
-
 static void note_started(struct vbd_transfer *transfer)
 {
 	if (!vbd_counter_get(&transfer->started_ns))

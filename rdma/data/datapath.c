@@ -133,6 +133,18 @@ static void take_command(struct vbd_worker *worker, struct vbd_mailbox_item *ite
 
 /* Completions. */
 
+/* The channel that posted @wr_id; NULL if it is gone. */
+static struct vbd_channel *channel_at(const struct vbd_worker *worker, uint64_t wr_id)
+{
+	const struct vbd_channel_table *table = &worker->channels;
+	uint32_t index = vbd_wr_id_index(wr_id);
+	struct vbd_channel *channel = index < table->channels_len ? table->channels[index] : NULL;
+
+	if (!channel || channel->generation != vbd_wr_id_generation(wr_id))
+		return NULL;
+	return channel;
+}
+
 static struct vbd_srq *srq_at(const struct vbd_worker *worker, uint64_t wr_id)
 {
 	vbd_list_for_each (link, &worker->srqs) {
@@ -178,7 +190,7 @@ static bool dispatch_shared(struct vbd_worker *worker, const struct ibv_wc *wc)
 
 static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
 {
-	struct vbd_channel *channel = vbd_channel_table_at(&worker->channels, wc->wr_id);
+	struct vbd_channel *channel = channel_at(worker, wc->wr_id);
 
 	if (!channel && dispatch_shared(worker, wc))
 		return;
@@ -188,7 +200,7 @@ static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
 		 * control has connected, and the command was sent before.
 		 */
 		(void)vbd_worker_take_commands(worker);
-		channel = vbd_channel_table_at(&worker->channels, wc->wr_id);
+		channel = channel_at(worker, wc->wr_id);
 	}
 	if (!channel)
 		return;
@@ -199,7 +211,8 @@ static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
 	vbd_channel_completed(channel, wc);
 }
 
-static void take_completions(struct vbd_worker *worker, const struct ibv_wc *wcs, unsigned int count)
+static void take_completions(
+	struct vbd_worker *worker, const struct ibv_wc *wcs, unsigned int count)
 {
 	for (unsigned int i = 0; i < count; i++)
 		dispatch(worker, &wcs[i]);
@@ -227,7 +240,7 @@ static bool deliver_delayed(struct vbd_worker *worker)
 	bool any = false;
 
 	while (vbd_withheld_next(worker, &wc)) {
-		channel = vbd_channel_table_at(&worker->channels, wc.wr_id);
+		channel = channel_at(worker, wc.wr_id);
 		if (!channel)
 			continue;
 		any = true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A data worker runs these: the channels with their transfers, probes and heartbeats, and the shared
- * receive queues. The worker (rdma/data/worker.h) calls them by this table, and knows none of them.
+ * A data worker runs these: the channels with their transfers, probes and heartbeats, and the
+ * shared receive queues. The worker (rdma/data/worker.h) calls them by this table, and knows none
+ * of them.
  */
 #ifndef VBD_RDMA_DATA_DATAPATH_H
 #define VBD_RDMA_DATA_DATAPATH_H

@@ -65,8 +65,8 @@ enum vbd_notification {
 	VBD_CONTROL_CALL_DONE, /* of a call thread, not of a worker: rdma/data/calls.h */
 };
 
-/* The calls from a worker to what it runs (rdma/data/datapath.h). Worker, unless it says otherwise; all
- * must be set. */
+/* The calls from a worker to what it runs (rdma/data/datapath.h). Worker, unless it says otherwise;
+ * all must be set. */
 struct vbd_worker_ops {
 	/* control; `destroy` follows also if this fails */
 	enum vbd_status (*create)(struct vbd_worker *worker, struct vbd_error *err);
@@ -120,9 +120,6 @@ bool vbd_channel_table_set(
 /** vbd_channel_table_clear - worker; ignore completions with @index from now on */
 void vbd_channel_table_clear(struct vbd_channel_table *table, uint32_t index);
 
-/** vbd_channel_table_at - worker; the channel that posted @wr_id; NULL if it is gone */
-struct vbd_channel *vbd_channel_table_at(const struct vbd_channel_table *table, uint64_t wr_id);
-
 struct vbd_worker {
 	unsigned int number;
 	struct vbd_mailbox inbox;
@@ -164,10 +161,11 @@ struct vbd_worker {
 	uint32_t spin_turns;
 };
 
-/** vbd_worker_create - a worker that does not run yet; notifications go to @control. @ops: the calls
- * to what it runs, in production vbd_datapath_ops */
+/** vbd_worker_create - a worker that does not run yet; notifications go to @control. @ops: the
+ * calls to what it runs, in production vbd_datapath_ops */
 enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *control,
-	const struct vbd_worker_ops *ops, struct vbd_worker **ret_worker, struct vbd_error *err) VBD_MUST_CHECK;
+	const struct vbd_worker_ops *ops, struct vbd_worker **ret_worker,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_worker_start - start its thread */
 enum vbd_status vbd_worker_start(struct vbd_worker *worker, struct vbd_error *err) VBD_MUST_CHECK;
@@ -206,7 +204,8 @@ void vbd_worker_faults_ended(struct vbd_worker *worker);
  * worker's sleep; -1: none */
 int vbd_worker_wait_ms(const struct vbd_worker *worker);
 
-/** vbd_worker_take_commands - worker; handle the commands that are there. False: there were none. */
+/** vbd_worker_take_commands - worker; handle the commands that are there. False: there were none.
+ */
 bool vbd_worker_take_commands(struct vbd_worker *worker);
 
 /** vbd_worker_poll_on - worker; poll @cq in each turn from now on, until it is empty and armed:
