@@ -5,13 +5,14 @@
 #include "rdma/data/heartbeat.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
-#include "rdma/data/withheld.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"
 #include "rdma/names/names.h"
 #include "rdma/names/wr_id.h"
+
+#include <infiniband/verbs.h>
 
 /* Room for the receives, and after them for the old values of atomics. */
 static size_t receives_bytes(const struct vbd_channel_limits *limits)
@@ -92,7 +93,7 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 		status = make_echo_ring(channel, err);
 	if (!status && limits->heartbeat_ns)
 		status = vbd_heartbeat_create(
-			channel, limits->heartbeat_ns, &channel->heartbeat, err);
+			channel->worker, channel, limits->heartbeat_ns, &channel->heartbeat, err);
 	if (!status && limits->service_ops->create)
 		status = limits->service_ops->create(channel, pd, err);
 	if (status) {
@@ -233,7 +234,7 @@ void vbd_channel_attached(struct vbd_channel *channel)
 {
 	channel->known = true;
 	if (channel->limits.srq)
-		vbd_srq_add_channel(channel->limits.srq, channel);
+		vbd_channel_join_srq(channel);
 	vbd_channel_count_outstanding(channel, channel->rq_outstanding);
 	vbd_channel_count_first_receives(channel);
 	begin_busy_polling(channel);
@@ -320,6 +321,6 @@ void vbd_channel_abandon(struct vbd_channel *channel)
 		check_drained(channel);
 	}
 	if (channel->limits.srq)
-		vbd_srq_remove_channel(channel->limits.srq, channel);
+		vbd_channel_leave_srq(channel);
 	vbd_worker_notify(channel->worker, &channel->purge_command, VBD_CONTROL_PURGED);
 }

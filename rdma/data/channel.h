@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/mailbox.h"
+#include "rdma/data/srq.h"
 #include "rdma/device/mem.h"
 #include "rdma/device/slab.h"
 #include "rdma/device/op.h"
@@ -25,7 +26,6 @@ struct vbd_heartbeat;
 struct vbd_pd;
 struct vbd_probe;
 struct vbd_rping;
-struct vbd_srq;
 struct vbd_transfer;
 struct vbd_withheld;
 struct vbd_worker;
@@ -38,28 +38,6 @@ struct vbd_worker;
 
 /* A datagram's receive begins with room for its global route header. */
 #define VBD_GRH_BYTES 40
-
-/*
- * A receive. As a mailbox item it carries a message from the worker to the inbox, and the slot back
- * when the message is deleted.
- */
-struct vbd_recv_slot {
-	struct vbd_mailbox_item item;
-	struct vbd_channel *channel; /* SRQ: of the last message in it */
-	struct vbd_srq *srq;	     /* NULL: a receive of the channel */
-	uint32_t index;
-	struct vbd_transfer *transfer; /* the one that posted it; NULL: the service */
-	uint64_t received_ns;	       /* service INBOX */
-	bool held;		       /* control: has a message, not released yet */
-	bool in_service;	       /* worker, SRQ: neither posted nor spare */
-	struct vbd_received received;
-	/* UD: the sender, and the flag of a global route header in front of the message */
-	unsigned int wc_flags;
-	uint32_t src_qp;
-	uint16_t slid;
-	uint8_t sl;
-	uint16_t pkey_index;
-};
 
 /* A send work request that is outstanding. */
 struct vbd_send_slot {
@@ -282,6 +260,12 @@ void vbd_channel_resumed(struct vbd_channel *channel);
 /** vbd_channel_completed - one completion of this channel */
 void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc);
 
+/** vbd_channel_join_srq - its SRQ finds it by its QP from now on; it is on no list */
+void vbd_channel_join_srq(struct vbd_channel *channel);
+
+/** vbd_channel_of_srq - the channel of the completion's QP; NULL if there is none */
+struct vbd_channel *vbd_channel_of_srq(struct vbd_srq *srq, uint32_t qp_num);
+
 /** vbd_channel_shared_received - a receive of its SRQ completed with a message for @channel */
 void vbd_channel_shared_received(
 	struct vbd_channel *channel, struct vbd_recv_slot *slot, const struct ibv_wc *wc);
@@ -346,5 +330,35 @@ void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why,
 /** vbd_channel_abandon - its QP is destroyed and the CQ purged: count outstanding requests as
  * flushed, and end the drain */
 void vbd_channel_abandon(struct vbd_channel *channel);
+
+/*
+ * Faults of clients (rdma/provider/faults.h) withhold receives of a channel, which are not posted
+ * again, and completions, which are delivered later or never: rdma/data/channel_withheld.c. Only
+ * the worker calls these, except where a function says otherwise.
+ */
+
+/** vbd_withheld_completion - whether a fault keeps the completion for later, or for good. One that
+ * comes after a delayed one of the channel waits too, as a device keeps the order. */
+bool vbd_withheld_completion(struct vbd_channel *channel, const struct ibv_wc *wc);
+
+/** vbd_withheld_next - take the next delayed completion whose time has come; false: none */
+bool vbd_withheld_next(struct vbd_worker *worker, struct ibv_wc *ret_wc);
+
+/** vbd_withheld_delivered - a delayed completion of the channel is about to be delivered */
+void vbd_withheld_delivered(struct vbd_channel *channel);
+
+/** vbd_withheld_due_ns - when the next delayed completion is to be delivered; UINT64_MAX: none */
+uint64_t vbd_withheld_due_ns(const struct vbd_worker *worker);
+
+/** vbd_withheld_release - a fault is over: call @post for the held receives, and deliver the
+ * delayed completions in this turn. Another fault may hold the receives again. */
+void vbd_withheld_release(
+	struct vbd_worker *worker, void (*post)(struct vbd_channel *channel, uint32_t index));
+
+/** vbd_withheld_fini - free what a worker that has stopped still has; control */
+void vbd_withheld_fini(struct vbd_worker *worker);
+
+/** vbd_heartbeats_run - take care of the heartbeats that are due, VBD_HEARTBEATS_A_TURN at most */
+void vbd_heartbeats_run(struct vbd_worker *worker);
 
 #endif

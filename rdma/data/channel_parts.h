@@ -2,7 +2,8 @@
 /*
  * Shared by the files of the channel. Each calls those behind it only: channel.c (its life),
  * channel_transfers.c (the transfers' queue), channel_receives.c (the receives), channel_send.c
- * (the send queue), channel_outcome.c (counters, the end of transfers, errors).
+ * (the send queue), channel_withheld.c (faults of clients), channel_outcome.c (counters, the end of
+ * transfers, errors).
  *
  * The channel's worker.
  */
@@ -14,7 +15,10 @@
 struct ibv_sge;
 
 /** vbd_channel_own_receives - the number of its receives; 0 with an SRQ */
-uint32_t vbd_channel_own_receives(const struct vbd_channel_limits *limits);
+static inline uint32_t vbd_channel_own_receives(const struct vbd_channel_limits *limits)
+{
+	return limits->srq ? 0 : limits->rq_depth;
+}
 
 /** vbd_channel_need_recv_slots - allocate its recv_slots unless they are there; not with an SRQ */
 enum vbd_status vbd_channel_need_recv_slots(
@@ -60,6 +64,10 @@ enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t inde
  * it */
 size_t vbd_channel_recv_bytes(const struct vbd_channel_limits *limits);
 
+/** vbd_channel_leave_srq - its QP is gone: the SRQ finds it no more, and gets the receives that its
+ * service still has */
+void vbd_channel_leave_srq(struct vbd_channel *channel);
+
 /** vbd_channel_take_message - fill @slot with what @wc says of its message, and count it */
 void vbd_channel_take_message(
 	struct vbd_channel *channel, struct vbd_recv_slot *slot, const struct ibv_wc *wc);
@@ -74,9 +82,6 @@ struct vbd_transfer *vbd_channel_take_receiver(
 /** vbd_channel_recv_completed - the channel's own receive in slot @index has completed */
 void vbd_channel_recv_completed(
 	struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc);
-
-/** vbd_channel_receive_done - a message came for @transfer */
-void vbd_channel_receive_done(struct vbd_transfer *transfer, const struct vbd_received *received);
 
 /** vbd_channel_fail_wr - a work request of @transfer never completes: it must not count as done */
 void vbd_channel_fail_wr(struct vbd_transfer *transfer);
@@ -105,6 +110,12 @@ void vbd_channel_abandon_sends(struct vbd_channel *channel);
 
 /** vbd_channel_pump - post as much of the service's and the transfers' work as possible */
 void vbd_channel_pump(struct vbd_channel *channel);
+
+/** vbd_withheld_receive - whether a fault keeps receive @index from being posted again */
+bool vbd_withheld_receive(struct vbd_channel *channel, uint32_t index);
+
+/** vbd_withheld_leave - the channel is drained: forget its receives */
+void vbd_withheld_leave(struct vbd_channel *channel);
 
 /** vbd_channel_check_transfer - end @transfer if none of its wrs is outstanding and no more will be
  * posted */

@@ -8,17 +8,12 @@
 #include "rdma/data/send_chain.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
-#include "rdma/data/withheld.h"
 #include "rdma/data/worker.h"
 #include "rdma/names/wr_id.h"
+#include "rdma/provider/faults.h"
 #include "rdma/provider/provider.h"
 
 #include <endian.h>
-
-uint32_t vbd_channel_own_receives(const struct vbd_channel_limits *limits)
-{
-	return limits->srq ? 0 : limits->rq_depth;
-}
 
 enum vbd_status vbd_channel_need_recv_slots(struct vbd_channel *channel, struct vbd_error *err)
 {
@@ -251,6 +246,14 @@ struct vbd_transfer *vbd_channel_take_receiver(
 	return transfer;
 }
 
+/* A message came for @transfer. */
+static void note_message(struct vbd_transfer *transfer, const struct vbd_received *received)
+{
+	transfer->received = *received;
+	vbd_counter_add(&transfer->bytes_done, received->length_bytes);
+	vbd_counter_add(&transfer->wrs_done, 1);
+}
+
 static void message_came(struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc,
 	struct vbd_transfer *transfer)
 {
@@ -266,7 +269,7 @@ static void message_came(struct vbd_channel *channel, uint32_t index, const stru
 	slot = &channel->recv_slots[index];
 	vbd_channel_take_message(channel, slot, wc);
 	if (transfer)
-		vbd_channel_receive_done(transfer, &slot->received);
+		note_message(transfer, &slot->received);
 	else
 		vbd_channel_pass_message(channel, slot);
 }
@@ -288,4 +291,35 @@ void vbd_channel_recv_completed(
 		return;
 	transfer->outstanding_wrs--;
 	vbd_channel_check_transfer(transfer);
+}
+
+/* A shared receive queue. */
+
+static struct vbd_link *list_of(struct vbd_srq *srq, uint32_t qp_num)
+{
+	return &srq->channels[qp_num % VBD_SRQ_LISTS];
+}
+
+void vbd_channel_join_srq(struct vbd_channel *channel)
+{
+	vbd_list_append(list_of(channel->limits.srq, channel->qpn), &channel->srq_link);
+}
+
+struct vbd_channel *vbd_channel_of_srq(struct vbd_srq *srq, uint32_t qp_num)
+{
+	vbd_list_for_each (link, list_of(srq, qp_num)) {
+		struct vbd_channel *channel = VBD_CONTAINER_OF(link, struct vbd_channel, srq_link);
+
+		if (channel->qpn == qp_num)
+			return channel;
+	}
+	return NULL;
+}
+
+void vbd_channel_leave_srq(struct vbd_channel *channel)
+{
+	vbd_list_remove(&channel->srq_link);
+	/* Messages of an inbox belong to control. */
+	if (channel->limits.service != VBD_SERVICE_INBOX)
+		vbd_srq_release_all(channel->limits.srq, channel);
 }

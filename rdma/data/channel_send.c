@@ -225,13 +225,55 @@ bool vbd_channel_ring(struct vbd_channel *channel)
 	return false;
 }
 
+static struct ibv_mw_bind_info bind_info(const struct vbd_window *window, bool binds)
+{
+	const struct vbd_window_range *range = &window->range;
+
+	/* A bind of 0 bytes revokes the access and invalidates the rkey: IBTA 10.6.7.2.3. */
+	if (!binds)
+		return (struct ibv_mw_bind_info){.mr = window->mr};
+	return (struct ibv_mw_bind_info){
+		.mr = window->mr,
+		.addr = window->mem->addr + range->offset,
+		.length = range->length_bytes,
+		.mw_access_flags = vbd_mem_access_flags(range->access),
+	};
+}
+
+/* Post the bind or the invalidation of a window. */
+static enum vbd_status post_window_op(const struct vbd_window *window, struct ibv_qp *qp,
+	enum vbd_op op, uint64_t wr_id, unsigned int send_flags, struct vbd_error *err)
+{
+	bool binds = op == VBD_OP_BIND_WINDOW;
+	struct ibv_mw_bind bind = {
+		.wr_id = wr_id,
+		.send_flags = send_flags,
+		.bind_info = bind_info(window, binds),
+	};
+	struct ibv_send_wr wr = {.wr_id = wr_id, .send_flags = send_flags};
+	struct ibv_send_wr *bad;
+
+	if (window->range.type == 1)
+		return vbd_pv_bind_mw(qp, window->mw, &bind, err);
+	if (binds) {
+		wr.opcode = IBV_WR_BIND_MW;
+		wr.bind_mw.mw = window->mw;
+		wr.bind_mw.rkey = window->rkey;
+		wr.bind_mw.bind_info = bind.bind_info;
+	} else {
+		wr.opcode = IBV_WR_LOCAL_INV;
+		wr.invalidate_rkey = window->rkey;
+	}
+	return vbd_pv_post_send(qp, &wr, &bad, err);
+}
+
 /* A window of type 1 has a call of its own, so none of them goes into a chain. */
 static bool post_window(struct vbd_channel *channel, uint32_t index,
 	const struct vbd_send_request *request, bool signalled)
 {
 	struct vbd_error error = {0};
 
-	if (vbd_window_post(request->wr.mw, channel->qp, request->op, wr_id_of(channel, index),
+	if (post_window_op(request->wr.mw, channel->qp, request->op, wr_id_of(channel, index),
 		    flags_of(request, signalled), &error) != VBD_OK) {
 		not_posted(channel, 1, &error);
 		return false;

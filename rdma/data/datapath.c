@@ -2,14 +2,15 @@
 #include "rdma/data/datapath.h"
 
 #include "rdma/data/channel.h"
+#include "rdma/data/heartbeat.h"
 #include "rdma/data/probe.h"
 #include "rdma/data/send_chain.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
-#include "rdma/data/withheld.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/names/wr_id.h"
+#include "rdma/provider/faults.h"
 
 static enum vbd_status create(struct vbd_worker *worker, struct vbd_error *err)
 {
@@ -176,12 +177,12 @@ static bool dispatch_shared(struct vbd_worker *worker, const struct ibv_wc *wc)
 
 	if (!srq)
 		return false;
-	channel = vbd_srq_channel(srq, wc->qp_num);
+	channel = vbd_channel_of_srq(srq, wc->qp_num);
 	if (!channel) {
 		/* As in dispatch(): the attach command may still be in the mailbox. */
 		(void)vbd_worker_take_commands(worker);
 		srq = srq_at(worker, wc->wr_id);
-		channel = srq ? vbd_srq_channel(srq, wc->qp_num) : NULL;
+		channel = srq ? vbd_channel_of_srq(srq, wc->qp_num) : NULL;
 	}
 	if (srq)
 		complete_shared(srq, channel, wc);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/heartbeat.h"
 
-#include "rdma/data/channel.h"
-#include "rdma/data/worker.h"
-
-enum vbd_status vbd_heartbeat_create(struct vbd_channel *channel, uint64_t interval_ns,
-	struct vbd_heartbeat **ret_heartbeat, struct vbd_error *err)
+enum vbd_status vbd_heartbeat_create(struct vbd_worker *worker, struct vbd_channel *channel,
+	uint64_t interval_ns, struct vbd_heartbeat **ret_heartbeat, struct vbd_error *err)
 {
 	struct vbd_heartbeat *heartbeat = calloc(1, sizeof(*heartbeat));
 
 	if (!heartbeat)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a heartbeat");
+	heartbeat->worker = worker;
 	heartbeat->channel = channel;
 	heartbeat->interval_ns = interval_ns;
 	*ret_heartbeat = heartbeat;
@@ -19,39 +17,38 @@ enum vbd_status vbd_heartbeat_create(struct vbd_channel *channel, uint64_t inter
 
 void vbd_heartbeat_start(struct vbd_heartbeat *heartbeat)
 {
-	vbd_worker_send(
-		heartbeat->channel->worker, &heartbeat->start_command, VBD_WORKER_START_HEARTBEAT);
+	vbd_worker_send(heartbeat->worker, &heartbeat->start_command, VBD_WORKER_START_HEARTBEAT);
 }
 
 /* The worker. */
 
 void vbd_heartbeat_look_again(struct vbd_heartbeat *heartbeat, uint64_t at_ns)
 {
-	vbd_heap_add(&heartbeat->channel->worker->heartbeats, &heartbeat->due, at_ns);
+	vbd_heap_add(&heartbeat->worker->heartbeats, &heartbeat->due, at_ns);
 }
 
 void vbd_heartbeat_started(struct vbd_heartbeat *heartbeat)
 {
-	heartbeat->alive_ns = vbd_worker_now_ns(heartbeat->channel->worker);
+	heartbeat->alive_ns = vbd_worker_now_ns(heartbeat->worker);
 	heartbeat->under_way = false;
 	vbd_heartbeat_look_again(heartbeat, heartbeat->alive_ns + heartbeat->interval_ns);
 }
 
 void vbd_heartbeat_stop(struct vbd_heartbeat *heartbeat)
 {
-	vbd_heap_remove(&heartbeat->channel->worker->heartbeats, &heartbeat->due);
+	vbd_heap_remove(&heartbeat->worker->heartbeats, &heartbeat->due);
 }
 
 void vbd_heartbeat_alive(struct vbd_heartbeat *heartbeat)
 {
-	heartbeat->alive_ns = vbd_worker_now_ns(heartbeat->channel->worker);
+	heartbeat->alive_ns = vbd_worker_now_ns(heartbeat->worker);
 }
 
 void vbd_heartbeat_answered(struct vbd_heartbeat *heartbeat)
 {
 	heartbeat->under_way = false;
 	vbd_counter_add(&heartbeat->counters.answered, 1);
-	vbd_counter_add(&heartbeat->channel->worker->heartbeat_totals.answered, 1);
+	vbd_counter_add(&heartbeat->worker->heartbeat_totals.answered, 1);
 	vbd_heartbeat_alive(heartbeat);
 	/* The look that waits is the one that would give the heartbeat up, which is later. */
 	if (!heartbeat->due.queued)

@@ -18,9 +18,9 @@
 #include "base/error.h"
 #include "base/heap.h"
 #include "base/mailbox.h"
+#include "rdma/data/worker.h"
 
 struct vbd_channel;
-struct vbd_worker;
 
 /* The shortest interval: a peer under load takes longer to answer than a shorter one allows. */
 #define VBD_HEARTBEAT_MS_MIN 100
@@ -28,13 +28,8 @@ struct vbd_worker;
 /* Heartbeats that a worker takes care of in a turn, before completions and commands have theirs. */
 #define VBD_HEARTBEATS_A_TURN 64
 
-/* The worker writes, any thread reads. */
-struct vbd_heartbeat_counters {
-	struct vbd_counter sent;
-	struct vbd_counter answered;
-};
-
 struct vbd_heartbeat {
+	struct vbd_worker *worker;   /* the channel's */
 	struct vbd_channel *channel; /* RC, not iWARP */
 	uint64_t interval_ns;
 	struct vbd_mailbox_item start_command;
@@ -47,9 +42,11 @@ struct vbd_heartbeat {
 	struct vbd_heartbeat_counters counters;
 };
 
-/** vbd_heartbeat_create - control; the heartbeat of @channel, at rest */
-enum vbd_status vbd_heartbeat_create(struct vbd_channel *channel, uint64_t interval_ns,
-	struct vbd_heartbeat **ret_heartbeat, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_heartbeat_create - control; the heartbeat of @channel, which belongs to @worker, at rest.
+ * rdma/data/channel_heartbeat.c sends it. */
+enum vbd_status vbd_heartbeat_create(struct vbd_worker *worker, struct vbd_channel *channel,
+	uint64_t interval_ns, struct vbd_heartbeat **ret_heartbeat,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_heartbeat_start - control; the connection is established. Once after each attach, not after
  * the drain command. */
@@ -73,10 +70,6 @@ void vbd_heartbeat_answered(struct vbd_heartbeat *heartbeat);
 
 /** vbd_heartbeat_look_again - let it be due at @at_ns, CLOCK_MONOTONIC; it waits for nothing yet */
 void vbd_heartbeat_look_again(struct vbd_heartbeat *heartbeat, uint64_t at_ns);
-
-/** vbd_heartbeats_run (rdma/data/channel_heartbeat.c) - take care of those that are due,
- * VBD_HEARTBEATS_A_TURN at most */
-void vbd_heartbeats_run(struct vbd_worker *worker);
 
 /** vbd_heartbeats_due_ns - when the next is due, CLOCK_MONOTONIC; UINT64_MAX: never */
 uint64_t vbd_heartbeats_due_ns(const struct vbd_worker *worker);

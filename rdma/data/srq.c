@@ -239,27 +239,6 @@ void vbd_srq_release(struct vbd_srq *srq, struct vbd_recv_slot *slot)
 	vbd_srq_refill_if_low(srq);
 }
 
-static struct vbd_link *list_of(struct vbd_srq *srq, uint32_t qp_num)
-{
-	return &srq->channels[qp_num % VBD_SRQ_LISTS];
-}
-
-void vbd_srq_add_channel(struct vbd_srq *srq, struct vbd_channel *channel)
-{
-	vbd_list_append(list_of(srq, channel->qpn), &channel->srq_link);
-}
-
-struct vbd_channel *vbd_srq_channel(struct vbd_srq *srq, uint32_t qp_num)
-{
-	vbd_list_for_each (link, list_of(srq, qp_num)) {
-		struct vbd_channel *channel = VBD_CONTAINER_OF(link, struct vbd_channel, srq_link);
-
-		if (channel->qpn == qp_num)
-			return channel;
-	}
-	return NULL;
-}
-
 struct vbd_recv_slot *vbd_srq_completed(
 	struct vbd_srq *srq, struct vbd_channel *channel, const struct ibv_wc *wc)
 {
@@ -277,11 +256,9 @@ struct vbd_recv_slot *vbd_srq_completed(
 	return slot;
 }
 
-void vbd_srq_remove_channel(struct vbd_srq *srq, struct vbd_channel *channel)
+void vbd_srq_release_all(struct vbd_srq *srq, const struct vbd_channel *channel)
 {
-	vbd_list_remove(&channel->srq_link);
-	/* Messages of an inbox belong to control. */
-	for (uint32_t i = 0; i < srq->depth && channel->limits.service != VBD_SERVICE_INBOX; i++) {
+	for (uint32_t i = 0; i < srq->depth; i++) {
 		struct vbd_recv_slot *slot = &srq->slots[i];
 
 		if (slot->in_service && slot->channel == channel)

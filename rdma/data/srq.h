@@ -19,14 +19,39 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/mailbox.h"
-#include "rdma/data/channel.h"
+#include "rdma/device/mem.h"
+#include "rdma/device/op.h"
 #include "rdma/provider/account.h"
 
 struct ibv_srq;
 struct ibv_wc;
+struct vbd_channel;
 struct vbd_cq;
 struct vbd_pd;
+struct vbd_transfer;
 struct vbd_worker;
+
+/*
+ * A receive. As a mailbox item it carries a message from the worker to the inbox, and the slot back
+ * when the message is deleted.
+ */
+struct vbd_recv_slot {
+	struct vbd_mailbox_item item;
+	struct vbd_channel *channel; /* SRQ: of the last message in it */
+	struct vbd_srq *srq;	     /* NULL: a receive of the channel */
+	uint32_t index;
+	struct vbd_transfer *transfer; /* the one that posted it; NULL: the service */
+	uint64_t received_ns;	       /* service INBOX */
+	bool held;		       /* control: has a message, not released yet */
+	bool in_service;	       /* worker, SRQ: neither posted nor spare */
+	struct vbd_received received;
+	/* UD: the sender, and the flag of a global route header in front of the message */
+	unsigned int wc_flags;
+	uint32_t src_qp;
+	uint16_t slid;
+	uint8_t sl;
+	uint16_t pkey_index;
+};
 
 /* Lists of channels. Devices number queue pairs in sequence, so that 4096 of them are 4 to a list.
  */
@@ -62,7 +87,7 @@ struct vbd_srq {
 	struct vbd_mailbox_item remove_command;
 	/* worker */
 	struct vbd_link worker_link; /* the worker's list */
-	/* A channel is in the list of its QP's number modulo VBD_SRQ_LISTS. */
+	/* A channel is in the list of its QP's number modulo VBD_SRQ_LISTS, by `srq_link`. */
 	struct vbd_link channels[VBD_SRQ_LISTS];
 	uint32_t *spare; /* slots that wait to be posted */
 	uint32_t spare_count;
@@ -138,12 +163,6 @@ void vbd_srq_refill_if_low(struct vbd_srq *srq);
 /** vbd_srq_release - a receive is free again */
 void vbd_srq_release(struct vbd_srq *srq, struct vbd_recv_slot *slot);
 
-/** vbd_srq_add_channel - find the channel by its QP from now on; it is on no list */
-void vbd_srq_add_channel(struct vbd_srq *srq, struct vbd_channel *channel);
-
-/** vbd_srq_channel - the channel of the completion's QP; NULL if there is none */
-struct vbd_channel *vbd_srq_channel(struct vbd_srq *srq, uint32_t qp_num);
-
 /**
  * vbd_srq_completed - a receive has completed
  * @channel: of the completion; NULL if its QP is gone
@@ -153,7 +172,7 @@ struct vbd_channel *vbd_srq_channel(struct vbd_srq *srq, uint32_t qp_num);
 struct vbd_recv_slot *vbd_srq_completed(
 	struct vbd_srq *srq, struct vbd_channel *channel, const struct ibv_wc *wc);
 
-/** vbd_srq_remove_channel - @channel is gone: release the receives that its service still has */
-void vbd_srq_remove_channel(struct vbd_srq *srq, struct vbd_channel *channel);
+/** vbd_srq_release_all - @channel is gone: release the receives that its service still has */
+void vbd_srq_release_all(struct vbd_srq *srq, const struct vbd_channel *channel);
 
 #endif

@@ -5,6 +5,7 @@
  *
  * The control thread creates it, passes it to the connection's worker, and gets it back ended,
  * exactly once. While the worker has it, control reads only the counters and the fixed members.
+ * rdma/data/channel_transfers.c has the functions.
  */
 #ifndef VBD_RDMA_DATA_TRANSFER_H
 #define VBD_RDMA_DATA_TRANSFER_H

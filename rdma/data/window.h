@@ -3,15 +3,15 @@
  * A memory window: remote access to a range of registered memory with its own rkey, which can be
  * revoked while the memory stays registered.
  *
- * Binding and invalidating are work requests, so a connection's worker posts them: a window
- * contains a transfer without bytes, and at most one is under way. Type 1 belongs to the protection
- * domain, and any queue pair of the PD can post the work request; type 2 belongs to the queue pair
- * of its bind.
+ * Binding and invalidating are work requests, so a connection's worker posts them
+ * (rdma/data/channel_send.c): a window contains a transfer without bytes, and at most one is under
+ * way. Type 1 belongs to the protection domain, and any queue pair of the PD can post the work
+ * request; type 2 belongs to the queue pair of its bind.
  *
  * Linux' rxe (6.1) checks an access against the memory region of the window, not against its range.
  * There a window of a part has its own region: the range is registered once more, alone.
  *
- * Control thread, but where a function has "worker" or "any thread".
+ * Control thread, but where a function has "any thread".
  */
 #ifndef VBD_RDMA_DATA_WINDOW_H
 #define VBD_RDMA_DATA_WINDOW_H
@@ -23,7 +23,6 @@
 #include "rdma/provider/account.h"
 
 struct ibv_mw;
-struct ibv_qp;
 
 /* The range and the access of a window. */
 struct vbd_window_range {
@@ -80,10 +79,5 @@ void vbd_window_revoke_at_once(struct vbd_window *window);
 
 /** vbd_window_cancel - its work request takes too long: cancel it if it is not posted yet */
 void vbd_window_cancel(struct vbd_window *window);
-
-/** vbd_window_post - worker; post the bind or the invalidation (@op) with this wr_id and these
- * IBV_SEND_* flags */
-enum vbd_status vbd_window_post(const struct vbd_window *window, struct ibv_qp *qp, enum vbd_op op,
-	uint64_t wr_id, unsigned int send_flags, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

@@ -13,7 +13,6 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/mailbox.h"
-#include "rdma/data/heartbeat.h"
 #include "rdma/device/op.h"
 
 #include <pthread.h>
@@ -23,6 +22,7 @@ struct vbd_channel;
 struct vbd_cq;
 struct vbd_probe_counters;
 struct vbd_send_chain;
+struct vbd_worker;
 
 /* Commands from the control thread to a worker. Each is a mailbox item inside the object that it is
  * about. */
@@ -85,6 +85,12 @@ struct vbd_worker_ops {
 	/* CLOCK_MONOTONIC of the next thing to do without a completion or a command; UINT64_MAX:
 	 * none */
 	uint64_t (*next_due_ns)(const struct vbd_worker *worker);
+};
+
+/* Counts of heartbeats (rdma/data/heartbeat.h). The worker writes, any thread reads. */
+struct vbd_heartbeat_counters {
+	struct vbd_counter sent;
+	struct vbd_counter answered;
 };
 
 /* A struct of zeros is an empty table. */

@@ -664,12 +664,13 @@ TEST(test_channel__one_of_4096_of_an_srq_is_found_among_four)
 		vbd_list_init(&srq->channels[i]);
 	for (uint32_t i = 0; i < COUNT; i++) {
 		channels[i].qpn = FIRST_QPN + i;
-		vbd_srq_add_channel(srq, &channels[i]);
+		channels[i].limits.srq = srq;
+		vbd_channel_join_srq(&channels[i]);
 	}
 	assert_int_equal(longest_list(srq), COUNT / VBD_SRQ_LISTS);
 	for (uint32_t i = 0; i < COUNT; i++)
-		assert_ptr_equal(vbd_srq_channel(srq, FIRST_QPN + i), &channels[i]);
-	assert_null(vbd_srq_channel(srq, FIRST_QPN + COUNT));
+		assert_ptr_equal(vbd_channel_of_srq(srq, FIRST_QPN + i), &channels[i]);
+	assert_null(vbd_channel_of_srq(srq, FIRST_QPN + COUNT));
 	free(srq);
 	free(channels);
 }

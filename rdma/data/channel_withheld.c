@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/data/withheld.h"
-
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/worker.h"
+#include "rdma/provider/faults.h"
+
+/* A channel has one from the first fault that hit it on. */
+struct vbd_withheld {
+	struct vbd_channel *channel;
+	struct vbd_link link;	/* in the worker's `withholding` while it has receives */
+	uint32_t delayed_count; /* completions in the worker's `delayed` */
+	uint32_t held_count;
+	uint32_t held[]; /* room for all its receives */
+};
 
 struct delayed {
 	struct vbd_link link;
