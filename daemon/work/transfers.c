@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "rdma/device/device.h"
-#include "rdma/device/msgpool.h"
+#include "rdma/device/mem.h"
 #include "rdma/device/pd.h"
 
 /* Time from the cancel of work requests until their connection is closed. */

@@ -56,40 +56,6 @@ void vbd_conn_raise(struct vbd_conn *conn, enum vbd_conn_event event);
  * may still name the reason */
 void vbd_conn_drained(struct vbd_conn *conn);
 
-/* --- conn_end.c ---------------------------------------------------------------------------- */
-
-/* Each returns the event that follows. */
-
-/** vbd_conn_end_empty - there is no QP: destroy the CM id */
-void vbd_conn_end_empty(struct vbd_conn *conn);
-
-/** vbd_conn_end_drain - disconnect, and move the QP to ERR: its flushes follow */
-enum vbd_conn_event vbd_conn_end_drain(struct vbd_conn *conn);
-
-/** vbd_conn_end_await_cause - drain a QP that was flushed; over iWARP a CM event that names the
- * reason is waited for */
-enum vbd_conn_event vbd_conn_end_await_cause(struct vbd_conn *conn);
-
-/** vbd_conn_end_await_error - the peer has disconnected: drain, but sends that are outstanding may
- * first say how they failed, for a second at most */
-enum vbd_conn_event vbd_conn_end_await_error(struct vbd_conn *conn);
-
-/** vbd_conn_end_hurry - a send has failed: if its error was waited for, go on with the drain */
-enum vbd_conn_event vbd_conn_end_hurry(struct vbd_conn *conn);
-
-/** vbd_conn_end_settle - a wait of the end is over: go on with the drain */
-enum vbd_conn_event vbd_conn_end_settle(struct vbd_conn *conn);
-
-/** vbd_conn_end_force - the deadline of a step of the end has passed */
-enum vbd_conn_event vbd_conn_end_force(struct vbd_conn *conn);
-
-/** vbd_conn_end_drained - every command to the worker is back: NO_EVENT while a CM event may still
- * name the reason */
-enum vbd_conn_event vbd_conn_end_drained(const struct vbd_conn *conn);
-
-/** vbd_conn_end_finish - give away the drained QP and the CM id */
-void vbd_conn_end_finish(struct vbd_conn *conn);
-
 /* --- conn_qp.c ----------------------------------------------------------------------------- */
 
 /** vbd_conn_call_create - a call that has not begun; the caller starts it, or frees it by free(3)

@@ -1,9 +1,163 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/conn/conn_parts.h"
-
 #include "base/clock.h"
 #include "base/log.h"
+#include "rdma/conn/conn_parts.h"
 #include "rdma/provider/provider.h"
+
+/* The end of a connection. */
+
+/* Limit of the wait for the CM event that names the reason of a flush. */
+#define CAUSE_WAIT_MS 1000
+
+/* After the peer's disconnect it is looked so often whether sends are still outstanding: for a
+ * second in all. */
+#define LOOK_MS 10
+#define LOOKS	100
+
+/* The interrupt of a call that does not sleep in the kernel yet is lost: repeat it. */
+#define INTERRUPT_AGAIN_MS 20
+
+/* There is no QP: destroy the CM id. */
+static void destroy_id(struct vbd_conn *conn)
+{
+	vbd_conn_set_deadline(conn, 0);
+	if (!conn->cm_id)
+		return;
+	vbd_calls_end_id(conn->fabric->calls, &conn->account, conn->cm_id);
+	conn->cm_id = NULL;
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "");
+}
+
+/* Every command to the worker is back: NO_EVENT while a CM event may still
+ * name the reason. */
+static enum vbd_conn_event end_drained(const struct vbd_conn *conn)
+{
+	if (conn->reason_pending)
+		return VBD_CONN_NO_EVENT;
+	return vbd_reason_clean(conn->qp.reason) ? VBD_CONN_EV_DRAINED_CLEAN
+						 : VBD_CONN_EV_DRAINED_FAILED;
+}
+
+static enum vbd_conn_event wait_for_call(struct vbd_conn *conn)
+{
+	if (conn->call)
+		vbd_call_interrupt(conn->fabric->calls, &conn->call->call);
+	vbd_conn_set_deadline(conn, INTERRUPT_AGAIN_MS);
+	return VBD_CONN_NO_EVENT;
+}
+
+static enum vbd_conn_event flush(struct vbd_conn *conn)
+{
+	if (vbd_qp_is_drained(&conn->qp))
+		return end_drained(conn);
+	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
+	vbd_qp_drain(&conn->qp);
+	return VBD_CONN_NO_EVENT;
+}
+
+/* Without a reject the CM would give the peer no reason, and only when the id is destroyed. */
+static bool failed_to_accept(const struct vbd_conn *conn)
+{
+	return conn->passive && conn->cm_id && !conn->cm_asked && !conn->peer_disconnected;
+}
+
+/* Disconnect, and move the QP to ERR: its flushes follow. */
+static enum vbd_conn_event begin_drain(struct vbd_conn *conn)
+{
+	if (conn->calling)
+		return wait_for_call(conn);
+	if (failed_to_accept(conn))
+		vbd_conn_cm_reject(conn);
+	vbd_conn_cm_disconnect(conn);
+	return flush(conn);
+}
+
+/* Only the CM of iWARP moves a QP by itself. The local disconnect is postponed: the CM would report
+ * it like the peer's. */
+static enum vbd_conn_event await_cause(struct vbd_conn *conn)
+{
+	enum vbd_conn_event next;
+
+	if (!conn->cm_id || conn->calling || !vbd_device_is_iwarp(conn->qp.device))
+		return begin_drain(conn);
+	next = flush(conn);
+	if (next != VBD_CONN_NO_EVENT)
+		return next;
+	conn->reason_pending = true;
+	vbd_conn_set_deadline(conn, CAUSE_WAIT_MS);
+	return VBD_CONN_NO_EVENT;
+}
+
+/* The peer's disconnect may overtake the answer of its device to a request of this side: on
+ * Soft-RoCE two threads of the kernel bring them. In ERR the QP would not take that answer. */
+static enum vbd_conn_event await_error(struct vbd_conn *conn)
+{
+	if (conn->calling || vbd_device_is_iwarp(conn->qp.device) || !vbd_qp_has_sends(&conn->qp))
+		return begin_drain(conn);
+	vbd_conn_cm_disconnect(conn);
+	vbd_qp_stop(&conn->qp);
+	conn->looks_left = LOOKS;
+	vbd_conn_set_deadline(conn, LOOK_MS);
+	return VBD_CONN_NO_EVENT;
+}
+
+/* A send has failed: if its error was waited for, go on with the drain. */
+static enum vbd_conn_event stop_awaiting_error(struct vbd_conn *conn)
+{
+	if (!conn->looks_left)
+		return VBD_CONN_NO_EVENT;
+	conn->looks_left = 0;
+	return flush(conn);
+}
+
+static enum vbd_conn_event look(struct vbd_conn *conn)
+{
+	if (conn->looks_left == 1 || !vbd_qp_has_sends(&conn->qp))
+		return stop_awaiting_error(conn);
+	conn->looks_left--;
+	vbd_conn_set_deadline(conn, LOOK_MS);
+	return VBD_CONN_NO_EVENT;
+}
+
+/* A wait of the end is over: go on with the drain. */
+static enum vbd_conn_event end_wait(struct vbd_conn *conn)
+{
+	if (!conn->reason_pending)
+		return stop_awaiting_error(conn);
+	conn->reason_pending = false;
+	vbd_conn_cm_disconnect(conn);
+	if (vbd_qp_is_drained(&conn->qp))
+		return end_drained(conn);
+	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
+	return VBD_CONN_NO_EVENT;
+}
+
+/* The deadline of a step of the end has passed. */
+static enum vbd_conn_event force_end(struct vbd_conn *conn)
+{
+	if (conn->calling)
+		return wait_for_call(conn);
+	if (conn->looks_left)
+		return look(conn);
+	if (conn->reason_pending)
+		return end_wait(conn);
+	vbd_qp_force(&conn->qp);
+	return VBD_CONN_NO_EVENT;
+}
+
+/* Give away the drained QP and the CM id. */
+static void give_away(struct vbd_conn *conn)
+{
+	struct rdma_cm_id *cm_id = conn->cm_id;
+
+	vbd_conn_set_deadline(conn, 0);
+	if (vbd_conn_cm_outlives(conn))
+		cm_id = NULL;
+	conn->cm_id = NULL;
+	vbd_qp_release(&conn->qp, cm_id);
+	if (cm_id)
+		vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "");
+}
 
 /* Sets the state; nothing else does. */
 static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_conn_event event)
@@ -205,9 +359,9 @@ static enum vbd_conn_event perform(
 		vbd_conn_set_deadline(conn, conn->timeout_ms);
 		break;
 	case VBD_CONN_DO_RETREAT:
-		return vbd_conn_end_drain(conn);
+		return begin_drain(conn);
 	case VBD_CONN_DO_REST:
-		vbd_conn_end_finish(conn);
+		give_away(conn);
 		return vbd_conn_tries_rest(conn);
 	case VBD_CONN_DO_TRY:
 		return after(vbd_conn_tries_next(conn, err));
@@ -225,7 +379,7 @@ static enum vbd_conn_event perform(
 		return after(do_accept(conn, err));
 	case VBD_CONN_DO_REJECT:
 		vbd_conn_cm_reject(conn);
-		vbd_conn_end_empty(conn);
+		destroy_id(conn);
 		break;
 	case VBD_CONN_DO_GO_RTR:
 		return after_rtr(conn, go_rtr(conn, err));
@@ -245,25 +399,25 @@ static enum vbd_conn_event perform(
 	case VBD_CONN_DO_PARKED:
 		return after(vbd_conn_move_parked(conn, err));
 	case VBD_CONN_DO_END_EMPTY:
-		vbd_conn_end_empty(conn);
+		destroy_id(conn);
 		break;
 	case VBD_CONN_DO_DRAIN:
 	case VBD_CONN_DO_GO_ON:
-		return vbd_conn_end_drain(conn);
+		return begin_drain(conn);
 	case VBD_CONN_DO_AWAIT_CAUSE:
-		return vbd_conn_end_await_cause(conn);
+		return await_cause(conn);
 	case VBD_CONN_DO_AWAIT_ERROR:
-		return vbd_conn_end_await_error(conn);
+		return await_error(conn);
 	case VBD_CONN_DO_NAME_CAUSE:
-		return vbd_conn_end_settle(conn);
+		return end_wait(conn);
 	case VBD_CONN_DO_COUNT:
-		return vbd_conn_end_hurry(conn);
+		return stop_awaiting_error(conn);
 	case VBD_CONN_DO_NOTIFY:
 		return after(notify(conn, err));
 	case VBD_CONN_DO_FORCE:
-		return vbd_conn_end_force(conn);
+		return force_end(conn);
 	case VBD_CONN_DO_FINISH:
-		vbd_conn_end_finish(conn);
+		give_away(conn);
 		break;
 	case VBD_CONN_DO_IGNORE:
 	case VBD_CONN_DO_REFUSE:
@@ -331,7 +485,7 @@ void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struc
 
 void vbd_conn_drained(struct vbd_conn *conn)
 {
-	vbd_conn_raise(conn, vbd_conn_end_drained(conn));
+	vbd_conn_raise(conn, end_drained(conn));
 }
 
 void vbd_conn_step_error(

@@ -5,7 +5,7 @@
 #include "base/enum.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/pd.h"
-#include "rdma/provider/netroute.h"
+#include "rdma/provider/ask.h"
 #include "rdma/provider/provider.h"
 
 #include <endian.h>

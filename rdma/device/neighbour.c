@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "rdma/device/device.h"
-#include "rdma/provider/netroute.h"
+#include "rdma/provider/ask.h"
 
 #include <infiniband/verbs.h>
 #include <string.h>

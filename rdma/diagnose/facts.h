@@ -15,7 +15,7 @@
 #include "rdma/device/port_counters.h"
 #include "rdma/diagnose/finding_rows.h"
 #include "rdma/fabric/report.h"
-#include "rdma/provider/netroute.h"
+#include "rdma/provider/ask.h"
 
 /* The state of things, whatever the cause. X(SYMBOL, name) */
 #define VBD_OUTCOME_MAP(X)                                                                         \

@@ -7,7 +7,7 @@
 #include "rdma/data/datapath.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
-#include "rdma/device/msgpool.h"
+#include "rdma/device/mem.h"
 #include "rdma/device/port_counters.h"
 #include "rdma/fabric/fabric_parts.h"
 #include "rdma/fabric/goodbye.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/names/names.h"
 
-#include "base/clock.h"
-
 #include "base/attr.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "rdma/names/reason.h"
+#include "rdma/names/rejection.h"
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -346,4 +348,139 @@ enum vbd_cm_meaning vbd_cm_meaning(int type, int64_t status, bool established, b
 			       (type == RDMA_CM_EVENT_REJECTED && status == IB_CM_REJ_TIMEOUT)))
 		return VBD_CM_NOT_CONFIRMED;
 	return VBD_CM_AS_IT_SAYS;
+}
+
+/* Reasons for the end of a connection, and refusals: rdma/names/reason.h. */
+
+struct reason_row {
+	enum vbd_status status;
+	bool clean;
+};
+
+static const struct reason_row reason_rows[VBD_REASON_COUNT] = {[VBD_REASON_NONE] = {VBD_OK, true},
+#define VBD_REASON_ROW(sym, clean) [VBD_REASON_##sym] = {VBD_E_##sym, clean},
+	VBD_REASON_MAP(VBD_REASON_ROW)
+#undef VBD_REASON_ROW
+};
+
+static const struct reason_row *reason_row_of(enum vbd_reason reason)
+{
+	return &reason_rows[(unsigned int)reason < VBD_REASON_COUNT ? reason : VBD_REASON_NONE];
+}
+
+const char *vbd_reason_name(enum vbd_reason reason)
+{
+	enum vbd_status status = vbd_reason_status(reason);
+
+	return status == VBD_OK ? "none" : vbd_status_code(status);
+}
+
+const char *vbd_reason_text(enum vbd_reason reason)
+{
+	enum vbd_status status = vbd_reason_status(reason);
+
+	return status == VBD_OK ? "It has not ended" : vbd_status_text(status);
+}
+
+enum vbd_status vbd_reason_status(enum vbd_reason reason)
+{
+	return reason_row_of(reason)->status;
+}
+
+bool vbd_reason_clean(enum vbd_reason reason)
+{
+	return reason_row_of(reason)->clean;
+}
+
+enum vbd_reason vbd_reason_of_status(enum vbd_status status)
+{
+	if (status == VBD_E_VERBS_ERROR)
+		return VBD_REASON_RESOURCE_ERROR;
+	if (status == VBD_E_INTERNAL)
+		return VBD_REASON_PROTOCOL_ERROR;
+	for (unsigned int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
+		if (reason_rows[i].status == status)
+			return (enum vbd_reason)i;
+	}
+	return VBD_REASON_LOCAL_ERROR;
+}
+
+static const char *const refusal_names[] = {VBD_REFUSAL_MAP(VBD_ENUM_NAME)};
+
+const char *vbd_refusal_name(enum vbd_refusal refusal)
+{
+	return refusal_names[refusal];
+}
+
+/* The words of another verbsd that rejects: rdma/names/rejection.h. */
+
+VBD_ENUM_NAMES(vbd_connect_refusal_name, enum vbd_connect_refusal, VBD_CONNECT_REFUSAL_MAP)
+VBD_ENUM_COLUMN(const char *, vbd_connect_refusal_text, enum vbd_connect_refusal,
+	VBD_CONNECT_REFUSAL_MAP, 3)
+VBD_ENUM_COLUMN(const char *, vbd_connect_refusal_told, enum vbd_connect_refusal,
+	VBD_CONNECT_REFUSAL_MAP, 4)
+VBD_ENUM_COLUMN(const char *, vbd_connect_refusal_advice, enum vbd_connect_refusal,
+	VBD_CONNECT_REFUSAL_MAP, 5)
+
+static bool read_refusal(const char *code, struct vbd_rejection *rejection)
+{
+	for (enum vbd_connect_refusal i = 0; i < VBD_CONNECT_REFUSAL_COUNT; i++) {
+		if (strcmp(code, vbd_connect_refusal_name(i)) != 0)
+			continue;
+		(void)snprintf(rejection->text, sizeof(rejection->text), "%s",
+			vbd_connect_refusal_told(i));
+		rejection->advice = vbd_connect_refusal_advice(i);
+		return true;
+	}
+	return false;
+}
+
+/* The text of a status is a sentence about the side that has it. */
+static bool read_status(const char *code, struct vbd_rejection *rejection)
+{
+	for (enum vbd_status i = 1; i < VBD_STATUS_COUNT; i++) {
+		const char *text = vbd_status_text(i);
+
+		if (strcmp(code, vbd_status_code(i)) != 0)
+			continue;
+		(void)snprintf(rejection->text, sizeof(rejection->text),
+			"it could not accept: %c%s", tolower((unsigned char)*text), text + 1);
+		rejection->advice = "See the end of the connection there: `verbsctl explain`.";
+		return true;
+	}
+	return false;
+}
+
+/* The deadline of a request is that of the decision. */
+static bool read_deadline(const char *code, struct vbd_rejection *rejection)
+{
+	if (strcmp(code, vbd_status_code(VBD_E_TIMED_OUT)) != 0)
+		return false;
+	(void)snprintf(rejection->text, sizeof(rejection->text),
+		"nobody there accepted or rejected the request in time");
+	rejection->advice =
+		"Decide sooner there (`verbsctl accept`), or have accept_timeout_ms of that "
+		"listener raised, or its accept changed to auto.";
+	return true;
+}
+
+static bool read_deletion(const char *code, struct vbd_rejection *rejection)
+{
+	if (strcmp(code, VBD_REJECTION_LISTENER_DELETED) != 0)
+		return false;
+	(void)snprintf(rejection->text, sizeof(rejection->text),
+		"its listener was deleted before anybody decided");
+	rejection->advice =
+		"Have the listener created again there (`verbsctl listen`), and connect again.";
+	return true;
+}
+
+bool vbd_rejection_read(const char *words, struct vbd_rejection *ret_rejection)
+{
+	const char *code = words + strlen(VBD_REJECTION_PREFIX);
+
+	if (strncmp(words, VBD_REJECTION_PREFIX, strlen(VBD_REJECTION_PREFIX)) != 0)
+		return false;
+	return read_refusal(code, ret_rejection) || read_deadline(code, ret_rejection) ||
+	       read_deletion(code, ret_rejection) || read_status(code, ret_rejection);
 }

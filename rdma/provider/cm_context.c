@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/provider/cm_context.h"
+#include "rdma/provider/provider_parts.h"
 
 #include "base/list.h"
 #include "base/log.h"

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "rdma/provider/cm_context.h"
 #include "rdma/provider/provider_parts.h"
 
 #include <netinet/in.h>

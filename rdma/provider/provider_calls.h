@@ -2,7 +2,7 @@
 /*
  * The list of the provider's functions that can fail. Each function of the list is two: vbd_pv_X(),
  * which everybody calls, and vbd_impl_X(), which the provider defines. The first asks whether a
- * client wants the call to fail, and calls the second if not (rdma/provider/provider_faults.c).
+ * client wants the call to fail, and calls the second if not (rdma/provider/faults.c).
  */
 #ifndef VBD_RDMA_PROVIDER_PROVIDER_CALLS_H
 #define VBD_RDMA_PROVIDER_PROVIDER_CALLS_H

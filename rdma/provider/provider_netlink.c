@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel objects of this process, read as by `rdma resource show`. */
-#include "rdma/provider/cm_context.h"
 #include "rdma/provider/provider_parts.h"
 #include "rdma/provider/provider.h"
 

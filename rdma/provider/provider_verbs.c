@@ -2,7 +2,6 @@
 /* The provider made of librdmacm and libibverbs: devices, memory, queues. */
 #include "rdma/provider/provider_calls.h"
 
-#include "rdma/provider/cm_context.h"
 #include "rdma/provider/provider_parts.h"
 
 #include <fcntl.h>

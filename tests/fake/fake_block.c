@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that may block: they must not be on the control thread, and block when a test says so. */
 #include "base/enum.h"
-#include "rdma/device/msgpool.h"
+#include "rdma/device/mem.h"
+#include "rdma/provider/ask.h"
 #include "tests/fake/fake.h"
 
 #include <limits.h>

@@ -15,7 +15,6 @@
 
 #include "base/list.h"
 #include "rdma/provider/ask.h"
-#include "rdma/provider/netroute.h"
 #include "rdma/provider/provider.h"
 
 #include <netinet/in.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/caps.h"
 
-#include "rdma/device/msgpool.h"
+#include "rdma/device/device.h"
+#include "rdma/device/mem.h"
 #include "rdma/device/pd.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/rig.h"

@@ -2,7 +2,9 @@
 #include "rdma/device/device.h"
 
 #include "base/clock.h"
-#include "rdma/device/msgpool.h"
+#include "rdma/device/caps.h"
+#include "rdma/device/mem.h"
+#include "rdma/device/neighbour.h"
 #include "rdma/device/pd.h"
 #include "rdma/device/port_counters.h"
 #include "tests/unit/rig.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Against the real kernel, in a network namespace of this process. */
-#include "rdma/provider/netroute.h"
+#include "rdma/provider/ask.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Against the real kernel: the loopback interface is always there. */
-#include "rdma/provider/netroute.h"
+#include "rdma/provider/ask.h"
 
 #include "tests/unit/unit.h"
 

@@ -4,8 +4,8 @@
  * CM event. The library is scripted here: how a device behaves is tested in guests.
  */
 #include "rdma/provider/account.h"
-#include "rdma/provider/cm_context.h"
 #include "rdma/provider/provider.h"
+#include "rdma/provider/provider_parts.h"
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>

@@ -2,7 +2,9 @@
 #include "daemon/work/transfers.h"
 
 #include "base/clock.h"
-#include "rdma/device/msgpool.h"
+#include "rdma/device/caps.h"
+#include "rdma/device/device.h"
+#include "rdma/device/mem.h"
 #include "rdma/device/pd.h"
 #include "tests/unit/svc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/ud/endpoint_fsm.h"
-#include "rdma/ud/group_fsm.h"
-#include "rdma/ud/peer_fsm.h"
+#include "rdma/ud/group.h"
+#include "rdma/ud/peer.h"
 #include "tests/unit/unit.h"
 
 /* Each pair has a decision with a reason; no event leaves an ended state; all states are
