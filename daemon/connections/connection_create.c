@@ -6,7 +6,7 @@
 #include "daemon/core/devices.h"
 #include "daemon/core/labels.h"
 #include "daemon/core/quota.h"
-#include "rdma/data/service.h"
+#include "rdma/data/channel.h"
 #include "rdma/device/caps.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/provider.h"

@@ -5,7 +5,7 @@
 #include "base/enum.h"
 #include "daemon/connections/connection_parts.h"
 #include "daemon/connections/peer_reports.h"
-#include "rdma/data/service.h"
+#include "rdma/data/channel.h"
 
 static enum vbd_status check_private_data(const struct vbd_connection *connection,
 	const struct vbd_private_data *data, enum vbd_cm_message message, struct vbd_error *err)

@@ -6,7 +6,7 @@
 #include "base/enum.h"
 #include "daemon/connections/connections.h"
 #include "daemon/core/devices.h"
-#include "rdma/data/service.h"
+#include "rdma/data/channel.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/rejection.h"
 #include "rdma/provider/faults.h"

@@ -7,11 +7,19 @@
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
+/* Memory for a connection, all zero, which the caller frees; fresh memory if @room is empty or
+ * NULL. NULL without memory. */
+static struct vbd_conn *take_memory(struct vbd_conn_room *room)
+{
+	return room && room->count ? room->blanks[--room->count]
+				   : calloc(1, sizeof(struct vbd_conn));
+}
+
 static struct vbd_conn *allocate(struct vbd_conn_room *room, struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
 	const struct vbd_conn_ops *ops, void *ops_arg)
 {
-	struct vbd_conn *conn = vbd_conn_room_take(room);
+	struct vbd_conn *conn = take_memory(room);
 
 	if (!conn)
 		return NULL;
@@ -231,12 +239,6 @@ enum vbd_status vbd_conn_room_add(struct vbd_conn_room *room, uint32_t count, st
 		room->blanks[room->count++] = blank;
 	}
 	return VBD_OK;
-}
-
-struct vbd_conn *vbd_conn_room_take(struct vbd_conn_room *room)
-{
-	return room && room->count ? room->blanks[--room->count]
-				   : calloc(1, sizeof(struct vbd_conn));
 }
 
 void vbd_conn_room_fini(struct vbd_conn_room *room)

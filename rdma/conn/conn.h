@@ -152,8 +152,8 @@ enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_create_queued - an active connection in QUEUED, which vbd_conn_begin() starts; the
- * deadline starts then. @room: the memory comes from there, see vbd_conn_room_take(); @cm: as for
- * vbd_conn_create() */
+ * deadline starts then. @room: the memory comes from there while it has some, NULL for none; @cm:
+ * as for vbd_conn_create() */
 struct vbd_conn_room;
 enum vbd_status vbd_conn_create_queued(struct vbd_conn_room *room, struct vbd_fabric *fabric,
 	uint64_t id, const struct vbd_conn_params *params, const struct vbd_cm_params *cm,
@@ -297,10 +297,6 @@ struct vbd_conn_room {
  * it, VBD_E_NO_MEMORY: the room has less then */
 enum vbd_status vbd_conn_room_add(
 	struct vbd_conn_room *room, uint32_t count, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_conn_room_take - memory for a connection, all zero, which the caller frees; fresh memory if
- * @room is empty or NULL. NULL without memory. */
-struct vbd_conn *vbd_conn_room_take(struct vbd_conn_room *room);
 
 /** vbd_conn_room_fini - free what is left */
 void vbd_conn_room_fini(struct vbd_conn_room *room);

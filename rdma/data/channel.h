@@ -15,8 +15,8 @@
 #include "base/mailbox.h"
 #include "rdma/data/srq.h"
 #include "rdma/device/mem.h"
-#include "rdma/device/slab.h"
 #include "rdma/device/op.h"
+#include "rdma/device/slab.h"
 
 struct ibv_qp;
 struct ibv_wc;
@@ -29,6 +29,7 @@ struct vbd_rping;
 struct vbd_transfer;
 struct vbd_withheld;
 struct vbd_worker;
+struct vbd_worker_ops;
 
 /* Bytes that fit into a send work request itself, if not configured. */
 #define VBD_INLINE_BYTES 64
@@ -360,5 +361,33 @@ void vbd_withheld_fini(struct vbd_worker *worker);
 
 /** vbd_heartbeats_run - take care of the heartbeats that are due, VBD_HEARTBEATS_A_TURN at most */
 void vbd_heartbeats_run(struct vbd_worker *worker);
+
+/*
+ * The handling of a connection's incoming messages: keep them (inbox), send them back (echo), only
+ * count them (sink), or speak rping's protocol.
+ *
+ * The channel's worker.
+ */
+
+/**
+ * vbd_service_check - can a queue pair of @transport with receives of this size have @service?
+ *
+ * not_supported (rping's two need RDMA read, echo a connection), bad_value (rping's need receives
+ * of 16 bytes). Any thread.
+ */
+enum vbd_status vbd_service_check(enum vbd_service service, enum vbd_qp_transport transport,
+	uint32_t recv_size_bytes, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_service_ops - the operations of @service, for struct vbd_channel_limits; any thread */
+const struct vbd_service_ops *vbd_service_ops(enum vbd_service service);
+
+/*
+ * A data worker runs these: the channels with their transfers, probes and heartbeats, and the
+ * shared receive queues. The worker (rdma/data/worker.h) calls them by this table, and knows none
+ * of them.
+ */
+
+/* For vbd_worker_create(). */
+extern const struct vbd_worker_ops vbd_datapath_ops;
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/heartbeat.h"
-#include "rdma/data/send_chain.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/window.h"
 #include "rdma/data/worker.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/data/datapath.h"
 
 #include "rdma/data/channel.h"
+#include "rdma/data/channel_parts.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/data/probe.h"
-#include "rdma/data/send_chain.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/worker.h"

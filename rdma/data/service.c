@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/data/service.h"
+#include "rdma/data/channel.h"
 
 #include "rdma/data/probe.h"
 #include "rdma/data/rping.h"

@@ -4,7 +4,7 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "rdma/data/calls.h"
-#include "rdma/data/datapath.h"
+#include "rdma/data/channel.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/mem.h"

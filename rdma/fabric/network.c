@@ -4,11 +4,16 @@
  * nobody changes network interfaces any more (ib_get_eth_speed() in core/verbs.c, 6.1), and so may
  * getifaddrs(3).
  */
+#include "base/addr.h"
 #include "base/clock.h"
+#include "rdma/device/device.h"
 #include "rdma/device/port_counters.h"
+#include "rdma/device/source.h"
+#include "rdma/fabric/fabric.h"
 #include "rdma/fabric/fabric_parts.h"
 
 #include <ifaddrs.h>
+#include <net/if.h>
 
 /* Events and news of network interfaces tell of all that Soft-RoCE and siw change. */
 #define AGE_NS (10 * VBD_NS_PER_S)
@@ -131,4 +136,124 @@ void vbd_fabric_check_network(struct vbd_fabric *fabric, uint64_t now_ns)
 		if (old || device->ports_owed || vbd_cm_is_silent(device))
 			vbd_ports_ask(fabric->calls, device);
 	}
+}
+
+/* Which device serves an address. */
+
+/* Addresses that a refusal lists; a host with more devices is shown the first ones. */
+#define LIST_BYTES 120
+
+/* The loopback interface has the whole of 127.0.0.0/8. */
+static const char *interface_of(const struct ifaddrs *interfaces, const struct sockaddr *addr)
+{
+	const char *loopback = NULL;
+
+	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
+		if (!each->ifa_addr || each->ifa_addr->sa_family != addr->sa_family)
+			continue;
+		if (vbd_sockaddr_is_same(each->ifa_addr, addr))
+			return each->ifa_name;
+		if (each->ifa_flags & IFF_LOOPBACK)
+			loopback = each->ifa_name;
+	}
+	return vbd_sockaddr_is_loopback(addr) ? loopback : NULL;
+}
+
+/* The GID of an iWARP device on an interface without a hardware address is random
+ * (siw_device_create(), siw_main.c, 6.1): nothing tells which interface it serves. */
+static bool has_unknown_interface(const struct vbd_device *device, const struct vbd_gid *gids,
+	size_t gid_count, const struct ifaddrs *interfaces)
+{
+	if (!vbd_device_is_iwarp(device))
+		return false;
+	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
+		if (vbd_source_has_interface(gids, gid_count, interfaces, each->ifa_name))
+			return false;
+	}
+	return true;
+}
+
+static bool serves(const struct vbd_device *device, const struct vbd_gid *gids, size_t gid_count,
+	const struct ifaddrs *interfaces, const struct sockaddr *addr)
+{
+	const char *netdev = interface_of(interfaces, addr);
+
+	if (vbd_source_find(gids, gid_count, interfaces, addr))
+		return true;
+	return netdev && (vbd_source_has_interface(gids, gid_count, interfaces, netdev) ||
+				 has_unknown_interface(device, gids, gid_count, interfaces));
+}
+
+/* Add the address that a peer would use for @device to @list. */
+static void list_device(char list[LIST_BYTES], const struct vbd_device *device,
+	const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
+	const struct sockaddr *towards)
+{
+	char text[VBD_ADDR_TEXT_BYTES], item[sizeof(text) + sizeof(device->name_before) + 8];
+	size_t used = strlen(list);
+	struct sockaddr_storage own;
+
+	if (!vbd_source_pick(gids, gid_count, interfaces, towards, &own))
+		return;
+	(void)vbd_addr_format(&own, text);
+	(void)snprintf(item, sizeof(item), "%s%s (%s)", used ? ", " : "", text, device->name);
+	if (used + strlen(item) < LIST_BYTES)
+		memcpy(list + used, item, strlen(item) + 1);
+}
+
+/* Is @addr served by a device? If not, @list names addresses that are. */
+static bool find(const struct vbd_fabric *fabric, const struct ifaddrs *interfaces,
+	const struct sockaddr *addr, char list[LIST_BYTES])
+{
+	bool any = false, served = false;
+
+	list[0] = '\0';
+	vbd_list_for_each (link, &fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+		struct vbd_gid *gids;
+		size_t count;
+
+		if (device->state != VBD_DEVICE_PRESENT)
+			continue;
+		if (vbd_device_query_gids(device, &gids, &count, NULL) != VBD_OK)
+			return true;
+		served = serves(device, gids, count, interfaces, addr);
+		if (!served)
+			list_device(list, device, gids, count, interfaces, addr);
+		free(gids);
+		if (served)
+			return true;
+		any = true;
+	}
+	/* Without a device there is another problem to tell. */
+	return !any;
+}
+
+enum vbd_status vbd_reach_check_own(const struct vbd_fabric *fabric, const struct sockaddr *addr,
+	const char *param, struct vbd_error *err)
+{
+	char text[VBD_ADDR_TEXT_BYTES];
+	const struct ifaddrs *interfaces = vbd_interfaces_known(fabric);
+	char list[LIST_BYTES];
+	bool found, own;
+
+	if (vbd_sockaddr_is_any(addr) || !interfaces)
+		return VBD_OK;
+	found = find(fabric, interfaces, addr, list);
+	own = interface_of(interfaces, addr) != NULL;
+	if (found)
+		return VBD_OK;
+	(void)vbd_addr_format((const struct sockaddr_storage *)(const void *)addr, text);
+	return vbd_error_param(err, VBD_E_ADDRESS_NOT_AVAILABLE, param,
+		"%s %s%s; addresses of this host with RDMA: %s",
+		own ? "no RDMA device serves" : "no interface of this host has", text,
+		vbd_sockaddr_is_loopback(addr) ? ", the loopback" : "",
+		*list ? list : "none of this family");
+}
+
+enum vbd_status vbd_reach_check_dst(const struct vbd_fabric *fabric, const struct sockaddr *dst,
+	const char *param, struct vbd_error *err)
+{
+	return vbd_sockaddr_is_loopback(dst) ? vbd_reach_check_own(fabric, dst, param, err)
+					     : VBD_OK;
 }

@@ -2,11 +2,11 @@
 #include "rdma/qp/qp.h"
 
 #include "base/clock.h"
-#include "rdma/data/service.h"
+#include "rdma/data/channel.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
-#include "rdma/fabric/shared.h"
 #include "rdma/fabric/fabric_parts.h"
+#include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
 
 static enum vbd_status missing(

@@ -62,4 +62,3 @@ const struct vbd_endpoint_rule *vbd_endpoint_rule(
 VBD_ENUM_NAMES(vbd_endpoint_state_name, enum vbd_endpoint_state, VBD_ENDPOINT_STATE_MAP)
 VBD_ENUM_COLUMN(bool, vbd_endpoint_state_ended, enum vbd_endpoint_state, VBD_ENDPOINT_STATE_MAP, 3)
 VBD_ENUM_NAMES(vbd_endpoint_event_name, enum vbd_endpoint_event, VBD_ENDPOINT_EVENT_MAP)
-VBD_ENUM_NAMES(vbd_endpoint_action_name, enum vbd_endpoint_action, VBD_ENDPOINT_ACTION_MAP)

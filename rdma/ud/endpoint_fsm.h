@@ -36,18 +36,17 @@ enum vbd_endpoint_state { VBD_ENDPOINT_STATE_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_STAT
 
 enum vbd_endpoint_event { VBD_ENDPOINT_EVENT_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_EVENT_COUNT };
 
-/* X(SYMBOL, name) */
-#define VBD_ENDPOINT_ACTION_MAP(X)                                                                \
-	X(VBD_ENDPOINT_DO_IGNORE, "ignore") /* nothing; the note gives the reason */              \
-	X(VBD_ENDPOINT_DO_OPEN, "open") /* make the QP, post receives, attach it to its worker */ \
-	X(VBD_ENDPOINT_DO_STOP, "stop") /* stop listening, wait for the call thread */            \
-	X(VBD_ENDPOINT_DO_GO_ON, "go_on")   /* finish, after the call that it waited for */       \
-	X(VBD_ENDPOINT_DO_DRAIN, "drain")   /* stop listening, QP to ERR, wait for flushes */     \
-	X(VBD_ENDPOINT_DO_FORCE, "force")   /* destroy the QP without its flushes */              \
-	X(VBD_ENDPOINT_DO_FINISH, "finish") /* release the QP and its resources */                \
-	X(VBD_ENDPOINT_DO_COUNT, "count")   /* a failure after the first: count it */
-
-enum vbd_endpoint_action { VBD_ENDPOINT_ACTION_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_ACTION_COUNT };
+enum vbd_endpoint_action {
+	VBD_ENDPOINT_DO_IGNORE, /* nothing; the note gives the reason */
+	VBD_ENDPOINT_DO_OPEN,	/* make the QP, post receives, attach it to its worker */
+	VBD_ENDPOINT_DO_STOP,	/* stop listening, wait for the call thread */
+	VBD_ENDPOINT_DO_GO_ON,	/* finish, after the call that it waited for */
+	VBD_ENDPOINT_DO_DRAIN,	/* stop listening, QP to ERR, wait for flushes */
+	VBD_ENDPOINT_DO_FORCE,	/* destroy the QP without its flushes */
+	VBD_ENDPOINT_DO_FINISH, /* release the QP and its resources */
+	VBD_ENDPOINT_DO_COUNT,	/* a failure after the first: count it */
+	VBD_ENDPOINT_ACTION_COUNT
+};
 
 struct vbd_endpoint_rule {
 	enum vbd_endpoint_state next;
@@ -61,6 +60,5 @@ const struct vbd_endpoint_rule *vbd_endpoint_rule(
 const char *vbd_endpoint_state_name(enum vbd_endpoint_state state);
 bool vbd_endpoint_state_ended(enum vbd_endpoint_state state);
 const char *vbd_endpoint_event_name(enum vbd_endpoint_event event);
-const char *vbd_endpoint_action_name(enum vbd_endpoint_action action);
 
 #endif

@@ -85,7 +85,6 @@ VBD_ENUM_COLUMN(
 	const char *, vbd_group_state_waits_for, enum vbd_group_state, VBD_GROUP_STATE_MAP, 4)
 VBD_ENUM_COLUMN(bool, vbd_group_state_ended, enum vbd_group_state, VBD_GROUP_STATE_MAP, 5)
 VBD_ENUM_NAMES(vbd_group_event_name, enum vbd_group_event, VBD_GROUP_EVENT_MAP)
-VBD_ENUM_NAMES(vbd_group_action_name, enum vbd_group_action, VBD_GROUP_ACTION_MAP)
 
 VBD_ENUM_NAMES(vbd_group_mode_name, enum vbd_group_mode, VBD_GROUP_MODE_MAP)
 

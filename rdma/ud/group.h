@@ -59,17 +59,15 @@ enum vbd_group_state { VBD_GROUP_STATE_MAP(VBD_ENUM_ROW) VBD_GROUP_STATE_COUNT }
 
 enum vbd_group_event { VBD_GROUP_EVENT_MAP(VBD_ENUM_ROW) VBD_GROUP_EVENT_COUNT };
 
-/* X(SYMBOL, name) */
-#define VBD_GROUP_ACTION_MAP(X)                                                           \
-	X(VBD_GROUP_DO_IGNORE, "ignore") /* nothing; the note gives the reason */         \
-	X(VBD_GROUP_DO_JOIN, "join")	 /* request the membership */                     \
-	X(VBD_GROUP_DO_ATTACH, "attach") /* attach the QP, make the address handle */     \
-	X(VBD_GROUP_DO_LEAVE,                                                             \
-		"leave") /* detach, leave, destroy the CM id, and the handle when idle */ \
-	X(VBD_GROUP_DO_FREE_AH, "free_ah") /* destroy the unused handle */                \
-	X(VBD_GROUP_DO_FAIL, "fail")	   /* as leave, and record the error */
-
-enum vbd_group_action { VBD_GROUP_ACTION_MAP(VBD_ENUM_ROW) VBD_GROUP_ACTION_COUNT };
+enum vbd_group_action {
+	VBD_GROUP_DO_IGNORE,  /* nothing; the note gives the reason */
+	VBD_GROUP_DO_JOIN,    /* request the membership */
+	VBD_GROUP_DO_ATTACH,  /* attach the QP, make the address handle */
+	VBD_GROUP_DO_LEAVE,   /* detach, leave, destroy the CM id, and the handle when idle */
+	VBD_GROUP_DO_FREE_AH, /* destroy the unused handle */
+	VBD_GROUP_DO_FAIL,    /* as leave, and record the error */
+	VBD_GROUP_ACTION_COUNT
+};
 
 struct vbd_group_rule {
 	enum vbd_group_state next;
@@ -86,7 +84,6 @@ const char *vbd_group_state_json(enum vbd_group_state state);
 const char *vbd_group_state_waits_for(enum vbd_group_state state);
 bool vbd_group_state_ended(enum vbd_group_state state);
 const char *vbd_group_event_name(enum vbd_group_event event);
-const char *vbd_group_action_name(enum vbd_group_action action);
 
 /* X(SYMBOL, json name) */
 #define VBD_GROUP_MODE_MAP(X)                                        \

@@ -124,7 +124,6 @@ VBD_ENUM_NAMES(vbd_peer_state_name, enum vbd_peer_state, VBD_PEER_STATE_MAP)
 VBD_ENUM_COLUMN(const char *, vbd_peer_state_json, enum vbd_peer_state, VBD_PEER_STATE_MAP, 3)
 VBD_ENUM_COLUMN(const char *, vbd_peer_state_waits_for, enum vbd_peer_state, VBD_PEER_STATE_MAP, 4)
 VBD_ENUM_NAMES(vbd_peer_event_name, enum vbd_peer_event, VBD_PEER_EVENT_MAP)
-VBD_ENUM_NAMES(vbd_peer_action_name, enum vbd_peer_action, VBD_PEER_ACTION_MAP)
 
 static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why);
 

@@ -67,20 +67,18 @@ enum vbd_peer_state { VBD_PEER_STATE_MAP(VBD_ENUM_ROW) VBD_PEER_STATE_COUNT };
 
 enum vbd_peer_event { VBD_PEER_EVENT_MAP(VBD_ENUM_ROW) VBD_PEER_EVENT_COUNT };
 
-/* X(SYMBOL, name) */
-#define VBD_PEER_ACTION_MAP(X)                                                                \
-	X(VBD_PEER_DO_IGNORE, "ignore") /* nothing; the note gives the reason */              \
-	X(VBD_PEER_DO_RESOLVE_ROUTE, "resolve_route")                                         \
-	X(VBD_PEER_DO_ASK, "ask")                                                             \
-	X(VBD_PEER_DO_REST, "rest")	  /* destroy the CM id, wait if need be */            \
-	X(VBD_PEER_DO_TRY, "try")	  /* the next address, or the first one again */      \
-	X(VBD_PEER_DO_MAKE_AH, "make_ah") /* destroy the CM id, have the handle made */       \
-	X(VBD_PEER_DO_KEEP_AH, "keep_ah") /* sends are possible */                            \
-	X(VBD_PEER_DO_FREE_AH,                                                                \
-		"free_ah")	    /* the handle was made too late, or the endpoint ended */ \
-	X(VBD_PEER_DO_FAIL, "fail") /* destroy the CM id, record the error */
-
-enum vbd_peer_action { VBD_PEER_ACTION_MAP(VBD_ENUM_ROW) VBD_PEER_ACTION_COUNT };
+enum vbd_peer_action {
+	VBD_PEER_DO_IGNORE, /* nothing; the note gives the reason */
+	VBD_PEER_DO_RESOLVE_ROUTE,
+	VBD_PEER_DO_ASK,
+	VBD_PEER_DO_REST,    /* destroy the CM id, wait if need be */
+	VBD_PEER_DO_TRY,     /* the next address, or the first one again */
+	VBD_PEER_DO_MAKE_AH, /* destroy the CM id, have the handle made */
+	VBD_PEER_DO_KEEP_AH, /* sends are possible */
+	VBD_PEER_DO_FREE_AH, /* the handle was made too late, or the endpoint ended */
+	VBD_PEER_DO_FAIL,    /* destroy the CM id, record the error */
+	VBD_PEER_ACTION_COUNT
+};
 
 struct vbd_peer_rule {
 	enum vbd_peer_state next;
@@ -97,7 +95,6 @@ const char *vbd_peer_state_json(enum vbd_peer_state state);
 /** vbd_peer_state_waits_for - the awaited event, as words; "" for READY and FAILED */
 const char *vbd_peer_state_waits_for(enum vbd_peer_state state);
 const char *vbd_peer_event_name(enum vbd_peer_event event);
-const char *vbd_peer_action_name(enum vbd_peer_action action);
 
 /* Notifications to the layer above, on the control thread. No member is NULL. */
 struct vbd_peer_ops {

@@ -19,7 +19,7 @@ const source = (path) => readFileSync(join(process.env.VBD_SOURCE, path), "utf8"
 const WAITED_FOR = ["rdma_connect", "ibv_reg_mr", "rdma netlink"];
 // A device goes from under a daemon in tests/unit/test_services_daemon.c.
 const AT_THE_END = ["ibv_close_device"];
-const ALL = [...source("rdma/provider/waits.h").matchAll(/X\(VBD_WAIT_\w+, "([^"]+)"\)/g)].map(([, name]) => name);
+const ALL = [...source("tests/fake/waits.h").matchAll(/X\(VBD_WAIT_\w+, "([^"]+)"\)/g)].map(([, name]) => name);
 // Before there is a device, or a connection manager.
 const AT_THE_START = ["ibv_get_device_list", "ibv_open_device", "rdma_create_event_channel"];
 const CALLS = ALL.filter((name) => ![...WAITED_FOR, ...AT_THE_START].includes(name));

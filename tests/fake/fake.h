@@ -9,8 +9,8 @@
 
 #include "rdma/provider/ask.h"
 #include "rdma/provider/provider_calls.h"
-#include "rdma/provider/waits.h"
 #include "tests/fake/provider_fake.h"
+#include "tests/fake/waits.h"
 
 struct fake_context {
 	struct ibv_context ibv;

@@ -2,7 +2,7 @@
 #include "rdma/conn/conn_fsm.h"
 
 #include "rdma/conn/timeline.h"
-#include "rdma/data/transfer_fsm.h"
+#include "rdma/data/transfer.h"
 #include "rdma/device/op.h"
 #include "rdma/names/reason.h"
 #include "tests/unit/openapi.h"

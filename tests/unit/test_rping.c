@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/rping.h"
 
+#include "rdma/data/channel.h"
 #include "rdma/data/probe.h"
-#include "rdma/data/rping_fsm.h"
-#include "rdma/data/service.h"
 #include "tests/unit/rig.h"
 
 #include <endian.h>

@@ -5,8 +5,8 @@
  * thread: the provider of the tests refuses that, and docs/internals/blocking.md says why each
  * waits, and the exceptions.
  */
-#ifndef VBD_RDMA_PROVIDER_WAITS_H
-#define VBD_RDMA_PROVIDER_WAITS_H
+#ifndef VBD_TESTS_FAKE_WAITS_H
+#define VBD_TESTS_FAKE_WAITS_H
 
 /* X(SYMBOL, call) */
 #define VBD_WAIT_MAP(X)                                               \
