@@ -11,13 +11,13 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "rdma/conn/conn_fsm.h"
-#include "rdma/conn/conn_manual.h"
+#include "rdma/conn/manual.h"
 #include "rdma/conn/timeline.h"
 #include "rdma/data/calls.h"
 #include "rdma/device/device.h"
 #include "rdma/device/private_data.h"
-#include "rdma/names/wr_id.h"
 #include "rdma/names/reason.h"
+#include "rdma/names/wr_id.h"
 #include "rdma/provider/account.h"
 #include "rdma/qp/qp.h"
 
@@ -278,6 +278,40 @@ void vbd_conn_destroy(struct vbd_conn *conn);
 
 /* For the fabric. */
 void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event);
+
+/* A manual bring-up: rdma/conn/manual.h. */
+
+/**
+ * vbd_conn_remote - set the peer's attributes, and move the QP from INIT to RTR or RTS
+ * @bring_to: RTR or RTS
+ *
+ * The kernel may have to resolve the peer's hardware address. Then the call returns VBD_OK before
+ * the step is done: see vbd_conn_stepping().
+ *
+ * Returns wrong_state unless the connection is manual and its QP is in INIT; bad_value, with the
+ * pointer, for attributes that are useless on this port; and the error of the device, which leaves
+ * the QP in its state.
+ */
+enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_remote *remote,
+	enum vbd_qp_step bring_to, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_conn_set_qp_state - move the QP one step
+ *
+ * The step to ERR, or by ERR to RESET, is done when all posted work requests are flushed; the step
+ * to RTR takes as long as vbd_conn_remote().
+ *
+ * Returns wrong_state with the possible steps; otherwise as vbd_conn_remote().
+ */
+enum vbd_status vbd_conn_set_qp_state(
+	struct vbd_conn *conn, enum vbd_qp_step step, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_stepping - is a step under way, or is the QP not made yet? At its end stepped() of the
+ * connection's ops is called, and manual.failure is set if the step failed. */
+bool vbd_conn_stepping(const struct vbd_conn *conn);
+
+/** vbd_conn_is_parking - is the QP of a manual bring-up on its way down, without the connection? */
+bool vbd_conn_is_parking(const struct vbd_conn *conn);
 
 /*
  * Memory for connections that are made together. Memory that the process did not have before costs

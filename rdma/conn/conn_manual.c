@@ -1,92 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/conn/conn_manual.h"
-
 #include "rdma/conn/conn_parts.h"
-#include "rdma/conn/manual_attr.h"
-#include "rdma/device/caps.h"
+#include "rdma/conn/manual.h"
 #include "rdma/device/device.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
-
-#include <sys/random.h>
-
-#define PSN_MASK 0xffffffU
-
-/* Choice of port, GID and PSN. */
-
-static enum vbd_status choose_gid(const struct vbd_device *device,
-	const struct vbd_manual_params *params, struct vbd_manual_local *local,
-	struct vbd_error *err)
-{
-	const struct vbd_gid_criteria criteria = {
-		.port_num = params->port_num,
-		.infiniband = local->infiniband,
-		.gid_index = params->gid_index_given ? (int)params->gid_index : -1,
-	};
-	struct vbd_gid gid;
-	enum vbd_status status = vbd_gid_choose(device, &criteria, &gid, &local->gid_known, err);
-
-	local->gid_type = "ib";
-	if (status || !local->gid_known)
-		return status;
-	local->gid_index = gid.gid_index;
-	local->gid_type = gid.type;
-	memcpy(local->gid, gid.raw, sizeof(local->gid));
-	return VBD_OK;
-}
-
-static enum vbd_status choose_psn(
-	const struct vbd_manual_params *params, uint32_t *ret_psn, struct vbd_error *err)
-{
-	uint32_t psn = params->psn;
-
-	if (!params->psn_given && getrandom(&psn, sizeof(psn), 0) != (ssize_t)sizeof(psn))
-		return vbd_error_errno(err, VBD_E_INTERNAL, "getrandom", errno, "a first PSN");
-	*ret_psn = psn & PSN_MASK;
-	return VBD_OK;
-}
-
-/* iWARP QPs need the TCP connection that the CM of iWARP makes. */
-static enum vbd_status check_device(const struct vbd_device *device, struct vbd_error *err)
-{
-	enum vbd_status status = vbd_device_usable(device, err);
-
-	if (status)
-		return status;
-	return vbd_device_require(device, VBD_CAP_MANUAL_BRINGUP, err);
-}
-
-enum vbd_status vbd_manual_choose(const struct vbd_device *device,
-	const struct vbd_manual_params *params, struct vbd_manual_local *ret_local,
-	struct vbd_error *err)
-{
-	struct vbd_manual_local local = {
-		.port_num = params->port_num, .pkey_index = params->pkey_index, .sl = params->sl};
-	enum vbd_status status = check_device(device, err);
-	struct vbd_port port;
-
-	if (status)
-		return status;
-	if (params->port_num < 1 || params->port_num > device->attr.phys_port_cnt)
-		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "port_num",
-			"device %s has %u ports", device->name, device->attr.phys_port_cnt);
-	status = vbd_device_port(device, params->port_num, &port, err);
-	if (status)
-		return status;
-	if (params->pkey_index >= port.pkeys)
-		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "pkey_index",
-			"port %u of device %s has %u partition keys", params->port_num,
-			device->name, port.pkeys);
-	local.infiniband = strcmp(port.link_layer, "infiniband") == 0;
-	local.lid = port.lid;
-	local.port_mtu_bytes = port.active_mtu_bytes;
-	status = choose_gid(device, params, &local, err);
-	if (!status)
-		status = choose_psn(params, &local.psn, err);
-	if (!status)
-		*ret_local = local;
-	return status;
-}
 
 /* Possible steps. */
 

@@ -260,4 +260,10 @@ void vbd_conn_qp_up(struct vbd_conn *conn);
 /** vbd_conn_qp_failed - whether the device reports that the QP is in ERR; false over iWARP */
 bool vbd_conn_qp_failed(const struct vbd_conn *conn);
 
+/* --- conn_manual.c ------------------------------------------------------------------------- */
+
+/** vbd_conn_moved - end the step whose move to RTR has returned from its call thread; @call has the
+ * result */
+void vbd_conn_moved(struct vbd_conn *conn, const struct vbd_conn_call *call);
+
 #endif

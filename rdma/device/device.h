@@ -17,7 +17,6 @@
 #include "base/enum.h"
 #include "base/error.h"
 #include "base/list.h"
-#include "rdma/device/neighbour.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/account.h"
 
@@ -26,6 +25,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+struct ibv_ah_attr;
 struct ibv_context;
 struct ibv_cq;
 struct ibv_srq;
@@ -33,6 +33,36 @@ struct rdma_cm_id;
 struct vbd_device;
 struct vbd_pd;
 struct vbd_pv_device;
+
+/*
+ * Which peers does the kernel know the hardware address of?
+ *
+ * To move a queue pair of RoCE to RTR the kernel looks the peer's hardware address up in its table
+ * of neighbours, and asks the network, for up to a second, only if the entry is missing or not
+ * valid (dst_fetch_ha() in core/addr.c, 6.1). An entry that answered a moment ago is valid.
+ *
+ * Control thread. Nothing blocks.
+ */
+
+/* Later ones take the places of earlier ones. */
+#define VBD_NEIGHBOURS 64
+
+struct vbd_neighbour {
+	uint8_t gid[16];
+	uint8_t port_num;
+	uint8_t sgid_index;
+	uint64_t at_ns; /* when its address was last found; 0: an empty place */
+};
+
+/**
+ * vbd_neighbour_is_known - did a queue pair move to RTR with this path within the last second, and
+ * has the kernel lost no neighbour since, nor has an event about a port come? False if the path has
+ * no GID.
+ */
+bool vbd_neighbour_is_known(struct vbd_device *device, const struct ibv_ah_attr *path);
+
+/** vbd_neighbour_learn - a queue pair has moved to RTR with @path */
+void vbd_neighbour_learn(struct vbd_device *device, const struct ibv_ah_attr *path);
 
 /* X(SYMBOL, json name, ended) */
 #define VBD_DEVICE_STATE_MAP(X)                                                               \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/conn/conn_manual.h"
+#include "rdma/conn/manual.h"
 
 #include "rdma/conn/conn_parts.h"
-#include "rdma/conn/manual_attr.h"
+#include "rdma/device/caps.h"
+#include "rdma/device/device.h"
 #include "tests/unit/rig.h"
 
 #define PEER_QPN 0x4711

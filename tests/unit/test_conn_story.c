@@ -3,6 +3,8 @@
 #include "rdma/conn/conn.h"
 
 #include "base/clock.h"
+#include "rdma/conn/manual.h"
+#include "rdma/data/channel.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/data/worker.h"
 #include "tests/unit/rig.h"

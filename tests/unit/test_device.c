@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/mem.h"
-#include "rdma/device/neighbour.h"
 #include "rdma/device/pd.h"
 #include "rdma/device/port_counters.h"
 #include "tests/unit/rig.h"

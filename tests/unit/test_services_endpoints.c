@@ -2,6 +2,9 @@
 #include "daemon/datagrams/endpoints.h"
 
 #include "daemon/drain.h"
+#include "rdma/conn/manual.h"
+#include "rdma/data/calls.h"
+#include "rdma/fabric/fabric.h"
 #include "tests/unit/slabs.h"
 #include "tests/unit/svc.h"
 

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Manual bring-up: a connection without a CM id. The client exchanges the attributes with the peer,
- * and moves the QP from state to state, in one call or step by step.
+ * and moves the QP from state to state, in one call or step by step (vbd_conn_remote(),
+ * vbd_conn_set_qp_state()). Here are the attributes of the QP, in place of the CM's.
  *
  * Control thread.
  */
-#ifndef VBD_RDMA_CONN_CONN_MANUAL_H
-#define VBD_RDMA_CONN_CONN_MANUAL_H
+#ifndef VBD_RDMA_CONN_MANUAL_H
+#define VBD_RDMA_CONN_MANUAL_H
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "rdma/device/op.h"
+#include "rdma/qp/qp_params.h"
 
-struct vbd_conn;
-struct vbd_conn_call;
+#include <infiniband/verbs.h>
+
 struct vbd_device;
 
 /* X(SYMBOL, json name): QP states that a client can request */
@@ -105,39 +108,21 @@ enum vbd_status vbd_manual_choose(const struct vbd_device *device,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_conn_remote - set the peer's attributes, and move the QP from INIT to RTR or RTS
- * @bring_to: RTR or RTS
+ * vbd_manual_check_remote - can a queue pair with @local talk to a peer with @remote?
+ * @transport: of the local queue pair
  *
- * The kernel may have to resolve the peer's hardware address. Then the call returns VBD_OK before
- * the step is done: see vbd_conn_stepping().
- *
- * Returns wrong_state unless the connection is manual and its QP is in INIT; bad_value, with the
- * pointer, for attributes that are useless on this port; and the error of the device, which leaves
- * the QP in its state.
+ * Returns bad_value with the parameter that is useless here or contradicts.
  */
-enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_remote *remote,
-	enum vbd_qp_step bring_to, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_manual_check_remote(const struct vbd_manual_local *local,
+	enum vbd_qp_transport transport, const struct vbd_manual_remote *remote,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_conn_set_qp_state - move the QP one step
- *
- * The step to ERR, or by ERR to RESET, is done when all posted work requests are flushed; the step
- * to RTR takes as long as vbd_conn_remote().
- *
- * Returns wrong_state with the possible steps; otherwise as vbd_conn_remote().
+ * vbd_manual_attributes - the attributes of the move from @old_state to @attr->qp_state: IBTA
+ * tables 91 to 95, without the timers and retries, which are connection parameters
+ * @ret_mask: of ibv_modify_qp(3)
  */
-enum vbd_status vbd_conn_set_qp_state(
-	struct vbd_conn *conn, enum vbd_qp_step step, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_conn_stepping - is a step under way, or is the QP not made yet? At its end stepped() of the
- * connection's ops is called, and manual.failure is set if the step failed. */
-bool vbd_conn_stepping(const struct vbd_conn *conn);
-
-/** vbd_conn_moved - end the step whose move to RTR has returned from its call thread; @call has the
- * result */
-void vbd_conn_moved(struct vbd_conn *conn, const struct vbd_conn_call *call);
-
-/** vbd_conn_is_parking - is the QP of a manual bring-up on its way down, without the connection? */
-bool vbd_conn_is_parking(const struct vbd_conn *conn);
+void vbd_manual_attributes(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,
+	int old_state, struct ibv_qp_attr *attr, int *ret_mask);
 
 #endif
