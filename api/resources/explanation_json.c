@@ -9,8 +9,8 @@
 #include "api/resources/connections.h"
 #include "api/resources/records.h"
 #include "daemon/observe/explain.h"
+#include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/why.h"
-#include "rdma/diagnose/words.h"
 #include "rdma/names/names.h"
 
 #include <ctype.h>

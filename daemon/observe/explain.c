@@ -8,7 +8,7 @@
 #include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/port_counters.h"
-#include "rdma/diagnose/words.h"
+#include "rdma/diagnose/facts.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/rejection.h"
 

@@ -103,7 +103,7 @@ static void count_kernel(void *arg)
 {
 	struct object_count *under_way = arg;
 
-	under_way->known = vbd_account_kernel(under_way->kernel, NULL) == VBD_OK;
+	under_way->known = vbd_pv_count_objects(under_way->kernel, NULL) == VBD_OK;
 }
 
 /*
@@ -117,7 +117,7 @@ static uint64_t compare(struct vbd_kernel_objects *objects)
 
 	counts->known = objects->under_way.known;
 	count_held(objects->daemon, counts->held);
-	vbd_account_librdmacm(counts->librdmacm);
+	vbd_pv_own_objects(counts->librdmacm);
 	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++) {
 		uint64_t held = counts->held[i] > objects->held_before[i] ? counts->held[i]
 									  : objects->held_before[i];

@@ -4,7 +4,6 @@
 #include "rdma/device/op.h"
 #include "rdma/device/port_counters.h"
 #include "rdma/diagnose/facts.h"
-#include "rdma/diagnose/words.h"
 
 #include <infiniband/verbs.h>
 

@@ -11,7 +11,7 @@
  *   SUPPORTS  clues: each raises the weight by VBD_CAUSE_SUPPORT
  *   STAGED    the test that stages it: GUEST and GUESTS with a device of the lab, in one guest or
  *             between two; UNIT(why): why no device of the lab can fail like that
- *   text      a clause without a full stop, with placeholders of rdma/diagnose/words.h
+ *   text      a clause without a full stop, with placeholders of rdma/diagnose/facts.h
  *   advice    to be done first: a sentence
  */
 #ifndef VBD_RDMA_DIAGNOSE_CAUSE_ROWS_H

@@ -4,7 +4,7 @@
  * X(SYMBOL, condition, text)
  *
  *   condition  an expression over the variables of vbd_clues_find()
- *   text       a clause without a full stop, with placeholders of rdma/diagnose/words.h
+ *   text       a clause without a full stop, with placeholders of rdma/diagnose/facts.h
  *
  * Any thread; pure.
  */
@@ -158,7 +158,7 @@ _Static_assert(VBD_CLUE_COUNT <= 128, "clues are the bits of a vbd_clue_set");
 /** vbd_clues_find - the clues in @facts */
 vbd_clue_set vbd_clues_find(const struct vbd_facts *facts);
 
-/** vbd_clue_text - the text of a clue, with placeholders (rdma/diagnose/words.h) */
+/** vbd_clue_text - the text of a clue, with placeholders (rdma/diagnose/facts.h) */
 const char *vbd_clue_text(enum vbd_clue clue);
 
 #endif

@@ -6,7 +6,7 @@
  * X(SYMBOL, code, SEVERITY, condition, detail, when, hint). The code is stable.
  *
  *   condition  an expression over the variables of vbd_facts_judge(); SEEN(clue)
- *   detail     a sentence, with placeholders of rdma/diagnose/words.h
+ *   detail     a sentence, with placeholders of rdma/diagnose/facts.h
  *   when       the condition as a clause without a full stop
  */
 #ifndef VBD_RDMA_DIAGNOSE_FINDING_ROWS_H

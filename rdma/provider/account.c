@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/provider/account.h"
 
-#include "rdma/provider/provider.h"
-
 #include <stdatomic.h>
 
 /* Sums over the whole process, to compare with the kernel's. Several threads write. */
@@ -48,14 +46,4 @@ void vbd_account_held(uint64_t ret_counts[VBD_PV_OBJECT_COUNT])
 {
 	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++)
 		ret_counts[i] = atomic_load_explicit(&held[i], memory_order_relaxed);
-}
-
-enum vbd_status vbd_account_kernel(uint64_t ret_counts[VBD_PV_OBJECT_COUNT], struct vbd_error *err)
-{
-	return vbd_pv_count_objects(ret_counts, err);
-}
-
-void vbd_account_librdmacm(uint64_t ret_counts[VBD_PV_OBJECT_COUNT])
-{
-	vbd_pv_own_objects(ret_counts);
 }

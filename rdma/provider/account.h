@@ -58,11 +58,15 @@ void vbd_account_close(struct vbd_account *account);
 /** vbd_account_held - sums over all open accounts and objects without an owner; any thread */
 void vbd_account_held(uint64_t ret_counts[VBD_PV_OBJECT_COUNT]);
 
-/** vbd_account_kernel - vbd_pv_count_objects(); any thread, blocks */
-enum vbd_status vbd_account_kernel(
+/**
+ * vbd_pv_count_objects - the objects that the kernel has for this process on all devices, by type
+ *
+ * Any thread; blocks: the kernel goes through the objects of all processes.
+ */
+enum vbd_status vbd_pv_count_objects(
 	uint64_t ret_counts[VBD_PV_OBJECT_COUNT], struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_account_librdmacm - the objects that librdmacm made for itself */
-void vbd_account_librdmacm(uint64_t ret_counts[VBD_PV_OBJECT_COUNT]);
+/** vbd_pv_own_objects - the share of librdmacm in these objects; never more than the total */
+void vbd_pv_own_objects(uint64_t ret_counts[VBD_PV_OBJECT_COUNT]);
 
 #endif

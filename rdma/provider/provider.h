@@ -85,17 +85,6 @@ struct vbd_pv_async_event {
  * acknowledgement the object may be destroyed at any time, by another thread: ibv_destroy_qp(3). */
 bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_event *ret_event);
 
-/**
- * vbd_pv_count_objects - the objects that the kernel has for this process on all devices, by type
- *
- * Any thread; blocks: the kernel goes through the objects of all processes.
- */
-enum vbd_status vbd_pv_count_objects(
-	uint64_t ret_counts[VBD_PV_OBJECT_COUNT], struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_pv_own_objects - the share of librdmacm in these objects; never more than the total */
-void vbd_pv_own_objects(uint64_t ret_counts[VBD_PV_OBJECT_COUNT]);
-
 /* Protection domains, memory, completion queues. */
 
 enum vbd_status vbd_pv_alloc_pd(struct vbd_account *account, struct ibv_context *context,

@@ -5,7 +5,6 @@
 #include "rdma/device/op.h"
 #include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/why.h"
-#include "rdma/diagnose/words.h"
 #include "rdma/names/rejection.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words of an explanation, and the outcome that decides which explanation it is. */
-#include "rdma/diagnose/words.h"
 
 #include "base/clock.h"
 #include "rdma/device/op.h"
