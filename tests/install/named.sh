@@ -3,7 +3,8 @@
 #
 # Usage: named.sh CMAKE BUILD_FOLDER
 # Each file of the project that an installed text names is installed: by a man page, the configuration, the unit, the
-# contract, the examples and the files for monitoring. None names a file of the repository.
+# contract, the examples and the files for monitoring. None names a file of the repository. Each relative link of an installed
+# page leads to an installed file.
 set -euo pipefail
 
 tree=$(mktemp -d)
@@ -22,4 +23,5 @@ for name in "${names[@]}"; do
 		echo "an installed text names a file that is not installed: $name"
 	fi
 done
+"$(dirname "$0")/linked.sh" "$tree/usr/share/doc/verbsd"
 [[ ${#names[@]} -gt 0 && $missing -eq 0 ]]

@@ -65,7 +65,7 @@ for package in "${packages[@]}"; do
 	cp "$folder/${package}_${version}"_*.deb "$scratch/root/packages/new/"
 	make_older "$folder/${package}_${version}"_*.deb "$scratch/root/packages/older"
 done
-cp "$here/package_inside.sh" "$scratch/root/packages/"
+cp "$here"/{package_inside,linked}.sh "$scratch/root/packages/"
 # The root may lie where device files do not work, as in a /tmp of its own.
 # shellcheck disable=SC2016 # the inner shell expands
 unshare --mount --pid --fork --kill-child --net --ipc --uts bash -euc '

@@ -77,6 +77,7 @@ for file in /usr/bin/verbsd /usr/bin/verbsctl /lib/systemd/system/verbsd{.servic
 	/usr/share/{bash-completion/completions/verbsctl,zsh/vendor-completions/_verbsctl,fish/vendor_completions.d/verbsctl.fish}; do
 	[ -s "$file" ] || fail "not installed: $file"
 done
+/packages/linked.sh /usr/share/doc/verbsd || fail "a page has a link to nothing, as it says above"
 same "conffiles" "$(dpkg-query -W -f '${Conffiles}\n' verbsd verbsctl | awk 'NF { print $1 }')" $config
 same "shell of the user" "$(getent passwd verbsd | cut -d : -f 7)" /usr/sbin/nologin
 same "asked of systemd" "$(<$asked)" "start verbsd.service"
