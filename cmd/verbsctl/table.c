@@ -232,8 +232,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "Needs --size. Peers can't reach the memory unless --access allows it.",
 		OPTIONS(O(LABELS), O(KEEP_OBJECT), O(SHARE), O(SIZE), O(ACCESS), O(KIND),
 			O(PAGE_SIZE), O(DEVICE), O(PD), O(RELAXED), O(ON_DEMAND))),
-	COMMAND("buffers", "put", "BUFFER FILE", "Copy a file into a buffer", OF(buffer),
-		.run = vbd_ctl_buffer_put,
+	COMMAND("buffers", "put", "BUFFER FILE", "Copy a file into a buffer", .members = "name",
+		OF(buffer), .run = vbd_ctl_buffer_put,
 		.text = "FILE - is standard input. Without --create the buffer must exist and be "
 			"long enough; the\nrest of a longer buffer is not changed. The other "
 			"options describe the new buffer.",

@@ -57,6 +57,13 @@ test('data: buf put --create leaves nothing behind when the bytes are refused', 
   assert.deepEqual(server.calls, ['POST /v1/buffers', 'PUT /v1/buffers/9/data', 'DELETE /v1/buffers/9']);
 });
 
+test('data: buf put --create names its operand when the name is taken', async (t) => {
+  const taken = problem({ status: 409, code: 'name_taken', instance: undefined, errors: [{ pointer: '/name', detail: "the name 'pail' is taken" }] });
+  const server = await FakeServer.start(t, { 'POST /v1/buffers': { status: 409, json: taken } });
+  const { stderr } = await ctl(server, ['buf', 'put', 'pail', fileOf(t, 'four'), '--create']);
+  assert.match(stderr, /name_taken: BUFFER: the name 'pail' is taken/);
+});
+
 test('data: buf put --create has no other meaning beside other options', async (t) => {
   const server = await FakeServer.start(t, {});
   const path = fileOf(t, 'x');

@@ -208,7 +208,6 @@ static enum vbd_ctl_exit create_for(struct vbd_ctl *ctl, int64_t bytes, char **r
 	*ret_path = NULL;
 	if (!body)
 		return VBD_CTL_USAGE;
-	vbd_ctl_json_set(body, "name", vbd_ctl_must(json_string(ctl->args.operands[0])));
 	vbd_ctl_json_set(body, "size_bytes", vbd_ctl_must(json_integer(bytes)));
 	exit_status = vbd_ctl_call(ctl, "POST", BUFFERS, body, VBD_CTL_NO_WAIT, &answer);
 	*ret_path = vbd_ctl_fill(answer.json, BUFFERS "/{id:count}");
