@@ -57,17 +57,17 @@ static void put_diagnoses(void)
 {
 	(void)printf("\n## Causes of a failure or a long wait\n\n"
 		     "`GET /v1/connections/{ref}/explain` has them as `cause` and "
-		     "`possible_causes`. The best supported one is the first\nline of `verbsctl "
-		     "explain`, with the values of the connection in place of the names in braces. "
-		     "The codes are stable. A test\nstages each row; a unit test, with the reason, "
-		     "where no device of the lab can fail like that.\n\n"
-		     "Besides, 142 failures were staged in guests as an operator meets them: "
-		     "firewalls, cables, routes, lossy paths, wrong keys,\npeers that are stopped, "
-		     "killed or not verbsd. The first line named the true cause alone in 75 of "
-		     "them, the true one among\nseveral in 52, and a wrong one in 15. The rows "
-		     "were mended, and the failures ran again: 102, 37 and 3. The authors\njudged "
-		     "the last of these second runs.\n\n"
-		     "| code | the first line says | what to do first | staged by |\n"
+		     "`possible_causes`. The first line of `verbsctl explain` is the\n"
+		     "best supported cause, with the values of the connection in place of the "
+		     "names in braces. The codes are stable. The last\ncolumn names the test "
+		     "that provokes the failure: in a guest, or in a unit test where no device "
+		     "of the lab can fail like that.\n\n"
+		     "In addition, 142 failures were provoked in guests as an operator meets "
+		     "them: firewalls, cables, routes, lossy paths, wrong\nkeys, peers that are "
+		     "stopped, killed or not verbsd. In 75 of them the first line named only the "
+		     "true cause, in 52 the true\ncause among others, and in 15 a wrong cause. "
+		     "After corrections, the same failures gave 102, 37 and 3.\n\n"
+		     "| code | the first line says | what to do first | provoked by |\n"
 		     "|---|---|---|---|\n");
 	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {
 		enum vbd_cause_code code = (enum vbd_cause_code)i;
