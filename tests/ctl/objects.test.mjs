@@ -2,19 +2,12 @@
 // The requests of each command, and its output for the answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ctl } from './lib/ctl.mjs';
+import { ctl, succeeds } from './lib/ctl.mjs';
 import { benchmark, buffer, caller, connection, cq, device, drain, event, firstError, index, listener, logPage, rejected, timeline, transfer } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 // Cells of a table, without its titles.
 const rowsOf = (text) => text.trimEnd().split('\n').slice(1).map((line) => line.trim().split(/ {1,}/));
-
-async function succeeds(server, args) {
-  const run = await ctl(server, args);
-  assert.equal(run.code, 0, run.stderr);
-  assert.equal(run.stderr, '');
-  return run;
-}
 
 const LISTS = [
   { args: ['ls'], path: '/v1/connections', items: [connection(), rejected({ id: 8, name: null })],

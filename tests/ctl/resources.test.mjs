@@ -2,7 +2,7 @@
 // Objects that have the same commands: create, list, show, change and delete.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ctl } from './lib/ctl.mjs';
+import { ctl, succeeds } from './lib/ctl.mjs';
 import { cq, endpoint, group, message, pd, peer, probe, srq, transfer, window } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
@@ -36,13 +36,6 @@ const KINDS = [
     create: ['news', '--endpoint', '2', '--addr', '239.1.2.3', '--mode', 'full'],
     body: { name: 'news', ud_endpoint: 2, addr: '239.1.2.3', mode: 'full' }, waits: true },
 ];
-
-async function succeeds(server, args) {
-  const run = await ctl(server, args);
-  assert.equal(run.code, 0, run.stderr);
-  assert.equal(run.stderr, '');
-  return run;
-}
 
 for (const { name, path = `/v1/${name}`, kind, sample, row, create, body, set, change, waits } of KINDS) {
   test(`resources: ${name} are listed`, async (t) => {

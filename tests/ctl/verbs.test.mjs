@@ -2,7 +2,7 @@
 // Queue pairs brought up by hand, and the operations other than write, read and send.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ctl } from './lib/ctl.mjs';
+import { ctl, succeeds } from './lib/ctl.mjs';
 import { buffer, connection, transfer } from './lib/samples.mjs';
 import { FakeServer } from './lib/server.mjs';
 
@@ -14,12 +14,6 @@ const local = { lid: 0, gid: '::ffff:192.0.2.2', gid_index: 1, qpn: 18, psn: 99,
   recv_size_bytes: 1024 };
 const prepared = connection({ id: 9, name: 'byhand', state: 'awaiting_remote', bringup: 'manual', manual: { local, remote: null },
   peer: { addr: null, port: 0 }, dst_addr: null, dst_port: null, established_at: null });
-
-async function succeeds(server, args) {
-  const run = await ctl(server, args);
-  assert.equal(run.code, 0, run.stderr);
-  return run;
-}
 
 test('verbs: prepare makes a queue pair and prints what the peer must know', async (t) => {
   const server = await FakeServer.start(t, { 'POST /v1/connections': { status: 201, json: prepared } });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs verbsctl ($VBD_CTL) with an environment that inherits nothing.
+import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { scratch_folder } from '../../scratch.mjs';
 
@@ -36,6 +37,14 @@ function collect(child, input) {
 export function ctl(server, args, { env = {}, input, program = CTL } = {}) {
   const where = server ? { VERBSD_URL: server.url } : {};
   return collect(spawn(program, args, { env: environment({ ...where, ...env }) }), input);
+}
+
+// A run that succeeds without a word on standard error.
+export async function succeeds(server, args) {
+  const run = await ctl(server, args);
+  assert.equal(run.code, 0, run.stderr);
+  assert.equal(run.stderr, '');
+  return run;
 }
 
 // The run of a child process that does not end by itself. The end of the test calls `kill`.
