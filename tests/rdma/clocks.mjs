@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { Daemon, PATIENCE_MS, WAIT_S, equal, finish, ok, run, scenario, sleep, transfers_work, until } from "./lib.mjs";
+import { PATIENCE_MS, WAIT_S, equal, finish, ok, run, scenario, sleep, transfers_work, until, with_daemons } from "./lib.mjs";
 
 const PORT = 7471;
 const HOUR_S = 3600;
@@ -13,16 +13,6 @@ const STILL_S = Number(process.env.STILL_S || 8); // how long a daemon stands st
 
 // Patient with a slow guest: three intervals are 3 s, and the device repeats for 5 s.
 const QP = { heartbeat_ms: 1000, ack_timeout: 18 };
-
-async function two_daemons(play) {
-	const a = await Daemon.start("a");
-	const b = await Daemon.start("b");
-
-	await Promise.all([a.ready(), b.ready()]);
-	await play(a, b);
-	await a.stop();
-	await b.stop();
-}
 
 const set_clock = (by_s) => run("date", "-s", `@${Math.floor(Date.now() / 1000) + by_s}`);
 const answered = async (daemon, { id }) => (await daemon.connection(id)).heartbeats.answered;
@@ -38,7 +28,7 @@ async function stopped(daemon) {
 		/^State:\s+T/m.test(readFileSync(`/proc/${daemon.pid}/status`, "utf8")));
 }
 
-await scenario("no deadline comes, and none stays away, because the clock is set", () => two_daemons(async (a, b) => {
+await scenario("no deadline comes, and none stays away, because the clock is set", () => with_daemons("a b", async (a, b) => {
 	await b.listen({ port: PORT, qp: { rq_depth: 1 }, service: "none" });
 	const here = await a.connect({ dst_port: PORT, qp: { ...QP, retry_count: 7 } });
 	const there = await b.accepted(here);
@@ -71,7 +61,7 @@ await scenario("no deadline comes, and none stays away, because the clock is set
 	await a.until(`/v1/transfers/${sent.id}`, "its end", ({ state }) => state === "done");
 }));
 
-await scenario("a daemon that stood still blames no peer, and goes on", () => two_daemons(async (a, b) => {
+await scenario("a daemon that stood still blames no peer, and goes on", () => with_daemons("a b", async (a, b) => {
 	await b.listen({ port: PORT });
 	const here = await a.connect({ dst_port: PORT, qp: QP });
 
@@ -86,7 +76,7 @@ await scenario("a daemon that stood still blames no peer, and goes on", () => tw
 }));
 
 await scenario("the host of a peer that stands still answers heartbeats, and a message to it does not get through", () =>
-	two_daemons(async (a, b) => {
+	with_daemons("a b", async (a, b) => {
 		await b.listen({ port: PORT, qp: { rq_depth: 1 } });
 		const here = await a.connect({ dst_port: PORT, qp: { ...QP, retry_count: 7 } });
 

@@ -325,6 +325,25 @@ export class Daemon {
 	}
 }
 
+// Starts daemons of these names, and resolves to them when their device is open.
+export async function start_ready(names, args) {
+	const started = await Promise.all(names.split(" ").map((name) => Daemon.start(name, args)));
+
+	await Promise.all(started.map((daemon) => daemon.ready()));
+	return started;
+}
+
+// play() with such daemons, which stop behind it; then the kernel holds what it held before.
+export async function with_daemons(names, play) {
+	const before = await resources();
+	const started = await start_ready(names);
+
+	await play(...started);
+	for (const daemon of started)
+		await daemon.stop();
+	await resources_are_back(before);
+}
+
 // Moves bytes into the peer's buffer `remote` and back, by way of the buffer `source` of the same size.
 export async function moves_bytes(daemon, connection, source, remote) {
 	const bytes = randomBytes(remote.size_bytes);
@@ -399,6 +418,13 @@ export function refusal(row, column, code, test = playing) {
 	said.push(`refusal: ${row} ${column} ${code} ${suite}: ${test}`);
 }
 
+// The row of docs/verbs.md for a GID.
+export const network_of = ({ scope, vlan_id }) => {
+	if (vlan_id !== null)
+		return "vlan";
+	return { ipv4_mapped: "ipv4", global: "ipv6", link_local: "ipv6_link_local" }[scope];
+};
+
 // Returns why the scenario failed, or that the kernel complained; undefined if all was well. Ends whatever it leaves running.
 async function attempt(play) {
 	said = [];
@@ -438,6 +464,9 @@ export async function scenario(name, play) {
 		console.log(`not ok ${name} again: ${second}`);
 	}
 }
+
+// A scenario with daemons of these names.
+export const scenario_with = (names, name, play) => scenario(name, () => with_daemons(names, play));
 
 export function finish() {
 	console.log(`${passed} passed, ${failed} failed`);

@@ -5,7 +5,9 @@
 
 import net from "node:net";
 
-import { Daemon, Program, WAIT_S, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario, transfers_work, until } from "./lib.mjs";
+import { Daemon, Program, WAIT_S, dev, equal, finish, network_of, ok, proof, refusal, resources, resources_are_back,
+	run, scenario, scenario_with, start_ready, transfers_work, until } from "./lib.mjs";
+import { connected, line_of, read_bytes, read_line } from "./pingpong.mjs";
 
 const PORT = 18515;
 const MESSAGE_BYTES = 4096;
@@ -20,13 +22,6 @@ const remote = (daemon, { id }, local, more = {}) =>
 	daemon.post(`${CONNECTION}/${id}/remote`, { ...local, ...more }, WAIT_S);
 
 const step = (daemon, { id }, state) => daemon.post(`${CONNECTION}/${id}/qp_state`, { state }, WAIT_S);
-
-const two_daemons = async () => {
-	const daemons = [await Daemon.start("a"), await Daemon.start("b")];
-
-	await Promise.all(daemons.map((daemon) => daemon.ready()));
-	return daemons;
-};
 
 const joined = async ([a, b], qp_type, { ours = {}, theirs = {} } = {}) => {
 	const here = await manual(a, qp_type, ours);
@@ -64,7 +59,7 @@ const looks = async (daemon, connection, state, qp_state) => {
 for (const qp_type of ["rc", "uc"]) {
 	await scenario(`two daemons exchange what their clients pass on, ${qp_type}`, async () => {
 		const before = await resources();
-		const daemons = await two_daemons();
+		const daemons = await start_ready("a b");
 		const [here, there] = await joined(daemons, qp_type);
 		const [a, b] = daemons;
 
@@ -97,15 +92,8 @@ for (const qp_type of ["rc", "uc"]) {
 	});
 }
 
-// The row of docs/verbs.md for a GID.
-const network_of = ({ scope, vlan_id }) => {
-	if (vlan_id !== null)
-		return "vlan";
-	return { ipv4_mapped: "ipv4", global: "ipv6", link_local: "ipv6_link_local" }[scope];
-};
-
 await scenario("each GID of the device can be chosen", async () => {
-	const daemons = await two_daemons();
+	const daemons = await start_ready("a b");
 	const [a, b] = daemons;
 	const { ports: [{ gids }] } = await a.get(`/v1/devices/${dev}`);
 	const seen = new Set();
@@ -132,68 +120,19 @@ await scenario("each GID of the device can be chosen", async () => {
 	await b.stop();
 });
 
-await scenario("a QP of the CM is not moved by hand", async () => {
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "a QP of the CM is not moved by hand", async (daemon) => {
 	await daemon.listen({ port: 7471 });
 	const { id } = await daemon.connect({ dst_port: 7471 });
 	const { code } = await daemon.refused("POST", `${CONNECTION}/${id}/qp_state`, { state: "ERR" });
 
 	equal(code, "wrong_state", "code");
 	equal((await daemon.connection(id)).state, "established", "state");
-	await daemon.stop();
 	refusal("manual_bringup", "rc_cm", code);
 });
 
-// --- the pingpongs: "LID:QPN:PSN:GID" in hex, from the client first, then "done"
-// -------------------------------------
+// --- the pingpongs -----------------------------------------------------------------------------------------------
 
-const LINE_BYTES = "0000:000000:000000:00000000000000000000000000000000".length + 1;
-
-const hex = (number, digits) => number.toString(16).padStart(digits, "0");
-
-// 32 hex digits: 16 bytes in network order.
-const gid_digits = (gid) => {
-	const v4 = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(gid);
-	const text = v4 ? `${v4[1]}${hex(v4[2] * 256 + Number(v4[3]), 4)}:${hex(v4[4] * 256 + Number(v4[5]), 4)}` : gid;
-	const [front, back] = text.split("::").map((part) => part.split(":").filter(Boolean));
-	const words = back ? [...front, ...Array(8 - front.length - back.length).fill("0"), ...back] : front;
-
-	return words.map((word) => word.padStart(4, "0")).join("");
-};
-
-const line_of = ({ lid, qpn, psn, gid }) => `${hex(lid, 4)}:${hex(qpn, 6)}:${hex(psn, 6)}:${gid_digits(gid)}\0`;
-
-const local_of = (line) => {
-	const [lid, qpn, psn, gid] = line.replace("\0", "").split(":");
-
-	return {
-		lid: parseInt(lid, 16), qpn: parseInt(qpn, 16), psn: parseInt(psn, 16),
-		gid: gid.match(/.{4}/g).join(":"), port_mtu_bytes: 1024,
-	};
-};
-
-const read_bytes = (socket, count) => new Promise((done, fail) => {
-	let seen = Buffer.alloc(0);
-	const take = (bytes) => {
-		seen = Buffer.concat([seen, bytes]);
-		if (seen.length < count)
-			return;
-		socket.off("data", take);
-		done(seen.subarray(0, count).toString());
-	};
-
-	socket.on("data", take);
-	socket.on("error", fail);
-	socket.on("end", () => fail(new Error(`the pingpong hung up after ${seen.length} bytes`)));
-});
-
-const connected = (port) => new Promise((done, fail) => {
-	const socket = net.connect(port, "127.0.0.1", () => done(socket));
-
-	socket.on("error", fail);
-});
+const local_of = async (socket) => ({ ...await read_line(socket), port_mtu_bytes: 1024 });
 
 const pingpong = (qp_type, { manual: { local } }, iterations, ...more) => new Program(`ibv_${qp_type}_pingpong`, [
 	"-d", dev, "-g", String(local.gid_index), "-m", "1024", "-s", String(MESSAGE_BYTES), "-n", String(iterations),
@@ -212,7 +151,7 @@ for (const qp_type of ["rc", "uc"]) {
 		const client = pingpong(qp_type, connection, iterations, "127.0.0.1");
 		const socket = await asked;
 
-		await remote(daemon, connection, local_of(await read_bytes(socket, LINE_BYTES)));
+		await remote(daemon, connection, await local_of(socket));
 		socket.write(line_of(connection.manual.local));
 		ok(/done/.test(await read_bytes(socket, "done\0".length)), "the pingpong is not done");
 		await client.success();
@@ -239,7 +178,7 @@ for (const qp_type of ["rc", "uc"]) {
 		const socket = await until("the pingpong to listen", () => connected(PORT).catch(() => null));
 
 		socket.write(line_of(connection.manual.local));
-		await remote(daemon, connection, local_of(await read_bytes(socket, LINE_BYTES)));
+		await remote(daemon, connection, await local_of(socket));
 		socket.write("done\0");
 		for (let i = 0; i < iterations; i++) {
 			const data = String(i).padEnd(MESSAGE_BYTES, "x");
@@ -259,7 +198,7 @@ for (const qp_type of ["rc", "uc"]) {
 
 await scenario("a learner walks a QP up, looks, walks it down and up again", async () => {
 	const before = await resources();
-	const [a, b] = await two_daemons();
+	const [a, b] = await start_ready("a b");
 	const here = await manual(a, "rc", { initial_state: "RESET", service: "echo" });
 	const there = await manual(b, "rc");
 	let seen = await looks(a, here, "awaiting_remote", "RESET");
@@ -324,8 +263,7 @@ await scenario("a learner walks a QP up, looks, walks it down and up again", asy
 	proof("manual_bringup", "rc_manual");
 });
 
-await scenario("a peer that sends to a QP in ERR hurts nobody", async () => {
-	const [a, b] = await two_daemons();
+await scenario_with("a b", "a peer that sends to a QP in ERR hurts nobody", async (a, b) => {
 	const [here, there] = await joined([a, b], "uc");
 	const others = await joined([a, b], "rc");
 
@@ -344,8 +282,6 @@ await scenario("a peer that sends to a QP in ERR hurts nobody", async () => {
 	await hears(b, there, "back");
 	await say(b, there, "heard again");
 	await hears(a, here, "heard again", 2);
-	await a.stop();
-	await b.stop();
 	proof("manual_bringup", "uc");
 });
 
@@ -390,14 +326,8 @@ await scenario("the device goes, with a QP in each state", async () => {
 	await daemon.stop();
 });
 
-await scenario("the daemon stops, with a QP in each state", async () => {
-	const before = await resources();
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "the daemon stops, with a QP in each state", async (daemon) => {
 	await one_in_each_state(daemon);
-	await daemon.stop();
-	await resources_are_back(before);
 });
 
 finish();

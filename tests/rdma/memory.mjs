@@ -5,17 +5,16 @@
 
 import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 
-import { Daemon, Program, WAIT_S, build, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario, until, write_file } from "./lib.mjs";
+import { Daemon, Program, WAIT_S, build, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run,
+	scenario, start_ready, until, write_file } from "./lib.mjs";
 import { scratch_path } from "../scratch.mjs";
 
 const PORT = 7471;
 const PAGE = 4096;
 
 async function pair() {
-	const a = await Daemon.start("a");
-	const b = await Daemon.start("b");
+	const [a, b] = await start_ready("a b");
 
-	await Promise.all([a.ready(), b.ready()]);
 	await b.listen({ port: PORT });
 	return [a, b];
 }

@@ -3,7 +3,8 @@
 // Protection domains, completion queues and shared receive queues made by a user: shared, mixed up, resized while
 // busy, deleted while in use, and the limits of the device.
 
-import { Daemon, PATIENCE_MS, WAIT_S, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, scenario } from "./lib.mjs";
+import { PATIENCE_MS, WAIT_S, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, scenario,
+	scenario_with, start_ready } from "./lib.mjs";
 
 const PORT = 7471;
 const SHARERS = 4;
@@ -12,9 +13,8 @@ const MESSAGES = 60;
 const remove = (daemon, path) => daemon.call("DELETE", path);
 
 const two = async () => {
-	const [near, far] = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
+	const [near, far] = await start_ready("near far");
 
-	await Promise.all([near.ready(), far.ready()]);
 	return { near, far };
 };
 
@@ -207,10 +207,7 @@ await scenario("a completion queue changes its depth while it is busy", async ()
 	await stop_both(daemons);
 });
 
-await scenario("what the device lacks is refused by name", async () => {
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "what the device lacks is refused by name", async (daemon) => {
 	const device = await daemon.get(`/v1/devices/${dev}`);
 	const problem = await daemon.refused("POST", "/v1/cqs",
 		{ name: "never", device: dev, moderation: { count: 16, period_us: 50 } });
@@ -223,7 +220,6 @@ await scenario("what the device lacks is refused by name", async () => {
 	equal(problem.capability, "cq_moderation", "capability");
 	equal((await daemon.refused("GET", "/v1/cqs/never")).code, "not_found", "nothing was made");
 	refusal("cq_moderation", "rc_cm", "not_supported");
-	await daemon.stop();
 });
 
 finish();

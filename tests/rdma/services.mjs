@@ -6,7 +6,8 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-import { Daemon, PATIENCE_MS, Program, WAIT_S, addr, dev, equal, finish, listens, ok, proof, refusal, run, scenario, served, until } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, Program, WAIT_S, addr, dev, equal, finish, listens, ok, proof, refusal, run, scenario,
+	scenario_with, served, start_ready, until } from "./lib.mjs";
 
 const PORT = 7471;
 // Thousands of messages on an emulated device take as long as its host lets them.
@@ -16,9 +17,8 @@ const addr6 = process.env.LAB_ADDR6 ?? "";
 
 // A listening daemon and one that is connected to it.
 const pair = async ({ here = {}, there = {}, listener = {} } = {}) => {
-	const [near, far] = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
+	const [near, far] = await start_ready("near far");
 
-	await Promise.all([near.ready(), far.ready()]);
 	await far.listen({ port: PORT, ...served(there), ...listener });
 	const connection = await near.connect({ dst_port: PORT, ...served(here) });
 	const { items: [peer] } = await far.until("/v1/connections?fields=*&state=established", "its side of the connection",
@@ -134,26 +134,15 @@ await scenario("a probe has a deadline, can be stopped, and is one at a time", a
 	await stop_both(world);
 });
 
-await scenario("rping -c is answered", async () => {
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "rping -c is answered", async (daemon) => {
 	await daemon.listen({ port: PORT, service: "rping" });
 	const said = await run("rping", "-c", "-a", addr, "-p", port, "-v", "-V", "-C", "5");
 	equal(said.match(/ping data: rdma-ping-/g).length, 5, "pings that came back");
 	proof("rping", "rc_cm");
 	proof("peer:rping", "rc_cm");
-	await daemon.stop();
 });
 
 // --- every service over every way of connecting ------------------------------------------------------------------
-
-const two_daemons = async () => {
-	const daemons = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
-
-	await Promise.all(daemons.map((daemon) => daemon.ready()));
-	return daemons;
-};
 
 // Returns the two ends of a connection; `there` and `here` are their services.
 const by_cm = (dst_addr) => async ([near, far], there, here) => {
@@ -260,7 +249,7 @@ const benchmarks_work = async (column, daemons, connect) => {
 };
 
 const play_services = async (column, connect, names) => {
-	const daemons = await two_daemons();
+	const daemons = await start_ready("near far");
 
 	for (const service of names) {
 		const here = service === "rping" ? "rping_client" : "inbox";

@@ -6,17 +6,16 @@
 import { mkdirSync, readFileSync } from "node:fs";
 
 import { names_its_end } from "./explained.mjs";
-import { Daemon, WAIT_S, addr, busy, dev, equal, finish, ok, open_fds, resources, resources_are_back, scenario, transfers_work, until, write_file, wrote_something } from "./lib.mjs";
+import { Daemon, WAIT_S, addr, busy, dev, equal, finish, ok, open_fds, resources, resources_are_back, scenario,
+	start_ready, transfers_work, until, write_file, wrote_something } from "./lib.mjs";
 
 const PORT = 7471;
 
 // Queue pairs made beforehand, where the objects in the kernel are counted while the daemons run.
 
 async function pair(args = []) {
-	const a = await Daemon.start("a", args);
-	const b = await Daemon.start("b", args);
+	const [a, b] = await start_ready("a b", args);
 
-	await Promise.all([a.ready(), b.ready()]);
 	await b.listen({ port: PORT });
 	return [a, b];
 }

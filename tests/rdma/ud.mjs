@@ -4,19 +4,14 @@
 
 import net from "node:net";
 
-import { Daemon, PATIENCE_MS, Program, WAIT_S, addr, dev, equal, finish, listens, ok, proof, refusal, resources, resources_are_back, run, scenario, until } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, Program, WAIT_S, addr, dev, equal, finish, listens, network_of, ok, proof, refusal,
+	resources, run, scenario, scenario_with, until } from "./lib.mjs";
+import { connected, line_of, read_line } from "./pingpong.mjs";
 
 const PORT = 7174;
 const ENDPOINT = "/v1/ud_endpoints";
 const GROUP = "239.1.2.3";
 const MESSAGES = 10;
-
-const two_daemons = async () => {
-	const daemons = [await Daemon.start("a"), await Daemon.start("b")];
-
-	await Promise.all(daemons.map((daemon) => daemon.ready()));
-	return daemons;
-};
 
 const endpoint = (daemon, body = {}) => daemon.post(ENDPOINT, { device: dev, ...body });
 const listening = (daemon, port = PORT, body = {}) => endpoint(daemon, { addr, port, ...body });
@@ -29,9 +24,7 @@ const heard = async (daemon, { id }, count) =>
 	(await daemon.until(`${ENDPOINT}/${id}/messages?limit=1000`, `${count} messages`, ({ total }) => total >= count)).items;
 const inbox = async (daemon, { id }) => (await daemon.get(`${ENDPOINT}/${id}/messages?limit=1000`)).items;
 
-await scenario("an endpoint asks another for its number, and both talk", async () => {
-	const before = await resources();
-	const [a, b] = await two_daemons();
+await scenario_with("a b", "an endpoint asks another for its number, and both talk", async (a, b) => {
 	const there = await listening(b, PORT, { private_data: { data: "welcome" } });
 	const here = await endpoint(a);
 	const b_of_a = await asked(a, here, PORT, { private_data: { data: "who?" } });
@@ -65,9 +58,6 @@ await scenario("an endpoint asks another for its number, and both talk", async (
 	equal(counters.grh_bytes, 80, "bytes of route headers");
 	const { code } = await a.refused("POST", "/v1/ud_peers", { ud_endpoint: here.id, dst_addr: addr, dst_port: 7999 }, WAIT_S);
 	equal(code, "rejected", "a port where nobody listens");
-	await a.stop();
-	await b.stop();
-	await resources_are_back(before);
 	proof("send", "ud");
 	proof("send_imm", "ud");
 	proof("zero_length", "ud");
@@ -76,8 +66,7 @@ await scenario("an endpoint asks another for its number, and both talk", async (
 	proof("private_data", "ud");
 });
 
-await scenario("a datagram fills the MTU and is never longer", async () => {
-	const [a, b] = await two_daemons();
+await scenario_with("a b", "a datagram fills the MTU and is never longer", async (a, b) => {
 	const there = await listening(b);
 	const here = await endpoint(a);
 	const { id } = await asked(a, here);
@@ -101,13 +90,10 @@ await scenario("a datagram fills the MTU and is never longer", async () => {
 	const lengths = (await heard(b, there, 5)).map(({ length_bytes }) => length_bytes);
 
 	equal(lengths.join(), [max_message_bytes, 256, 256, 256, 30].join(), "lengths");
-	await a.stop();
-	await b.stop();
 	proof("sge_list", "ud");
 });
 
-await scenario("what is signalled every Nth completes all the same", async () => {
-	const [a, b] = await two_daemons();
+await scenario_with("a b", "what is signalled every Nth completes all the same", async (a, b) => {
 	const there = await listening(b, PORT, { qp: { rq_depth: 256 } });
 	const here = await endpoint(a, { qp: { sq_depth: 16, signal_every: 8 } });
 	const { id } = await asked(a, here);
@@ -120,13 +106,10 @@ await scenario("what is signalled every Nth completes all the same", async () =>
 	equal(send.completed, 128, "sends");
 	ok(send.signalled < 32, `${send.signalled} of them were signalled`);
 	equal((await heard(b, there, 128)).length, 128, "messages");
-	await a.stop();
-	await b.stop();
 	proof("signal_every", "ud");
 });
 
-await scenario("a wrong qkey is dropped without a word, and nothing breaks", async () => {
-	const [a, b] = await two_daemons();
+await scenario_with("a b", "a wrong qkey is dropped without a word, and nothing breaks", async (a, b) => {
 	const there = await endpoint(b);
 	const here = await endpoint(a);
 	const known = { gid: there.qp_attr.sgid, qpn: there.qp_attr.lqpn };
@@ -145,14 +128,11 @@ await scenario("a wrong qkey is dropped without a word, and nothing breaks", asy
 	await say(a, here, { ud_peer: right.id }, "to nobody");
 	equal((await a.get(`${ENDPOINT}/${here.id}`)).state, "ready", "state");
 	equal((await a.get("/v1/stats")).transfers_ended_failed, 0, "transfers that failed");
-	await a.stop();
-	await b.stop();
 	proof("send", "ud");
 });
 
 // A reader that does not delete its messages stalls no sender.
-await scenario("what finds no receive is lost, and what is deleted makes room", async () => {
-	const [a, b] = await two_daemons();
+await scenario_with("a b", "what finds no receive is lost, and what is deleted makes room", async (a, b) => {
 	const there = await listening(b, PORT, { qp: { rq_depth: 4 } });
 	const here = await endpoint(a);
 	const { id } = await asked(a, here);
@@ -163,18 +143,12 @@ await scenario("what finds no receive is lost, and what is deleted makes room", 
 	await b.call("DELETE", `${ENDPOINT}/${there.id}/messages?through=4`);
 	await say(a, here, { ud_peer: id }, "room");
 	equal((await heard(b, there, 1))[0].data, "room", "the message after it");
-	await a.stop();
-	await b.stop();
 	proof("inbox", "ud");
 });
 
 // --- valid and invalid parameters -------------------------------------------------------------------------------
 
-await scenario("an endpoint uses the protection domain and completion queue that it names", async () => {
-	const before = await resources();
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "an endpoint uses the protection domain and completion queue that it names", async (daemon) => {
 	const pd = await daemon.post("/v1/pds", { name: "mine", device: dev });
 	const cq = await daemon.post("/v1/cqs", { name: "queue", device: dev, cqe: 256 });
 	const here = await listening(daemon, PORT, { name: "here", qp: { pd: "mine", cq: "queue" } });
@@ -199,15 +173,12 @@ await scenario("an endpoint uses the protection domain and completion queue that
 	await daemon.call("DELETE", "/v1/cqs/queue");
 	await daemon.call("DELETE", "/v1/pds/mine");
 	const { code } = await daemon.refused("POST", "/v1/cqs", { device: dev, moderation: { count: 8, period_us: 100 } });
-	await daemon.stop();
-	await resources_are_back(before);
 	proof("pd", "ud");
 	proof("cq", "ud");
 	refusal("cq_moderation", "ud", code);
 });
 
-await scenario("a sink counts and keeps nothing", async () => {
-	const [a, b] = await two_daemons();
+await scenario_with("a b", "a sink counts and keeps nothing", async (a, b) => {
 	const there = await listening(b, PORT, { service: "sink", qp: { rq_depth: 4 } });
 	const here = await endpoint(a);
 	const { id } = await asked(a, here);
@@ -217,15 +188,10 @@ await scenario("a sink counts and keeps nothing", async () => {
 		await b.until(`${ENDPOINT}/${there.id}`, `message ${i}`, ({ counters }) => counters.recv.completed === i);
 	}
 	equal((await inbox(b, there)).length, 0, "messages that were kept");
-	await a.stop();
-	await b.stop();
 	proof("sink", "ud");
 });
 
-await scenario("what datagrams can't do is refused by name", async () => {
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "what datagrams can't do is refused by name", async (daemon) => {
 	const here = await endpoint(daemon);
 	const { id } = await peer(daemon, here, { gid: here.qp_attr.sgid, qpn: here.qp_attr.lqpn });
 	const buffer = await daemon.buffer(4096);
@@ -263,20 +229,11 @@ await scenario("what datagrams can't do is refused by name", async () => {
 		refusal(`bench_${op}`, "ud", (await daemon.refused("POST", "/v1/benchmarks", benchmark)).code);
 	}
 	equal((await daemon.get(`${ENDPOINT}/${here.id}`)).state, "ready", "state");
-	await daemon.stop();
 });
 
 // --- by hand, over each GID --------------------------------------------------------------------------------------
 
-// The row of docs/verbs.md for a GID.
-const network_of = ({ scope, vlan_id }) => {
-	if (vlan_id !== null)
-		return "vlan";
-	return { ipv4_mapped: "ipv4", global: "ipv6", link_local: "ipv6_link_local" }[scope];
-};
-
-await scenario("endpoints that were told of each other talk over each GID of the device", async () => {
-	const [a, b] = await two_daemons();
+await scenario_with("a b", "endpoints that were told of each other talk over each GID of the device", async (a, b) => {
 	const { ports: [{ gids }] } = await a.get(`/v1/devices/${dev}`);
 	const seen = new Set();
 
@@ -302,17 +259,12 @@ await scenario("endpoints that were told of each other talk over each GID of the
 	}
 	for (const network of ["ipv4", "ipv6", "ipv6_link_local", "vlan"])
 		ok(seen.has(network), `the device has no GID for ${network}`);
-	await a.stop();
-	await b.stop();
 	proof("manual_bringup", "ud");
 });
 
 // --- udaddy ----------------------------------------------------------------------------------------------------
 
-await scenario("udaddy serves an endpoint", async () => {
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "udaddy serves an endpoint", async (daemon) => {
 	const server = new Program("udaddy", ["-b", addr, "-C", String(MESSAGES)]);
 
 	await listens(PORT);
@@ -327,14 +279,10 @@ await scenario("udaddy serves an endpoint", async () => {
 	ok(messages.every(({ length_bytes, op, source }) => length_bytes === 100 && op === "send" && source.gid === here.qp_attr.sgid),
 		JSON.stringify(messages[0]));
 	await server.success();
-	await daemon.stop();
 	proof("peer:udaddy", "ud");
 });
 
-await scenario("udaddy asks an endpoint", async () => {
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "udaddy asks an endpoint", async (daemon) => {
 	const here = await listening(daemon);
 	const client = new Program("udaddy", ["-s", addr, "-C", String(MESSAGES)]);
 	const messages = await heard(daemon, here, MESSAGES);
@@ -344,56 +292,21 @@ await scenario("udaddy asks an endpoint", async () => {
 	for (let i = 0; i < MESSAGES; i++)
 		await say(daemon, here, { ud_peer: id }, "y".repeat(100));
 	await client.success();
-	await daemon.stop();
 	proof("peer:udaddy", "ud");
 });
 
-// --- ibv_ud_pingpong: "LID:QPN:PSN:GID" in hex, from the client first, then "done"
-// ------------------------------------
+// --- ibv_ud_pingpong ---------------------------------------------------------------------------------------------
 
-const LINE_BYTES = "0000:000000:000000:00000000000000000000000000000000".length + 1;
 const PINGPONG_PORT = 18515;
 const PINGPONG_QKEY = "0x11111111";
 
-const hex = (number, digits) => number.toString(16).padStart(digits, "0");
+const peer_of = async (socket) => {
+	const { qpn, gid } = await read_line(socket);
 
-const gid_digits = (gid) => {
-	const v4 = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(gid);
-	const text = v4 ? `${v4[1]}${hex(v4[2] * 256 + Number(v4[3]), 4)}:${hex(v4[4] * 256 + Number(v4[5]), 4)}` : gid;
-	const [front, back] = text.split("::").map((part) => part.split(":").filter(Boolean));
-	const words = back ? [...front, ...Array(8 - front.length - back.length).fill("0"), ...back] : front;
-
-	return words.map((word) => word.padStart(4, "0")).join("");
+	return { qpn, gid, qkey: PINGPONG_QKEY };
 };
 
-const line_of = ({ qp_attr: { lid, lqpn, sq_psn, sgid } }) => `${hex(lid, 4)}:${hex(lqpn, 6)}:${hex(sq_psn, 6)}:${gid_digits(sgid)}\0`;
-
-const peer_of = (line) => {
-	const [, qpn, , gid] = line.replace("\0", "").split(":");
-
-	return { qpn: parseInt(qpn, 16), gid: gid.match(/.{4}/g).join(":"), qkey: PINGPONG_QKEY };
-};
-
-const read_bytes = (socket, count) => new Promise((done, fail) => {
-	let seen = Buffer.alloc(0);
-	const take = (bytes) => {
-		seen = Buffer.concat([seen, bytes]);
-		if (seen.length < count)
-			return;
-		socket.off("data", take);
-		done(seen.subarray(0, count).toString());
-	};
-
-	socket.on("data", take);
-	socket.on("error", fail);
-	socket.on("end", () => fail(new Error(`the pingpong hung up after ${seen.length} bytes`)));
-});
-
-const connected = (port) => new Promise((done, fail) => {
-	const socket = net.connect(port, "127.0.0.1", () => done(socket));
-
-	socket.on("error", fail);
-});
+const own_line = ({ qp_attr: { lid, lqpn, sq_psn, sgid } }) => line_of({ lid, qpn: lqpn, psn: sq_psn, gid: sgid });
 
 const pingpong = ({ qp_attr: { gid_index } }, ...more) => new Program("ibv_ud_pingpong", [
 	"-d", dev, "-g", String(gid_index), "-s", "1024", "-r", "20", "-n", String(MESSAGES), ...more]);
@@ -409,9 +322,9 @@ await scenario("an endpoint answers ibv_ud_pingpong", async () => {
 	const asks = new Promise((done) => server.once("connection", done));
 	const client = pingpong(here, "127.0.0.1");
 	const socket = await asks;
-	const { id } = await peer(daemon, here, peer_of(await read_bytes(socket, LINE_BYTES)));
+	const { id } = await peer(daemon, here, await peer_of(socket));
 
-	socket.write(line_of(here));
+	socket.write(own_line(here));
 	for (let i = 1; i <= MESSAGES; i++) {
 		await heard(daemon, here, i);
 		await say(daemon, here, { ud_peer: id }, "z".repeat(1024));
@@ -424,16 +337,13 @@ await scenario("an endpoint answers ibv_ud_pingpong", async () => {
 	proof("peer:ibv_ud_pingpong", "ud");
 });
 
-await scenario("ibv_ud_pingpong answers an endpoint", async () => {
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "ibv_ud_pingpong answers an endpoint", async (daemon) => {
 	const here = await endpoint(daemon, { qkey: PINGPONG_QKEY });
 	const server = pingpong(here);
 	const socket = await until("the pingpong to listen", () => connected(PINGPONG_PORT).catch(() => null));
 
-	socket.write(line_of(here));
-	const { id } = await peer(daemon, here, peer_of(await read_bytes(socket, LINE_BYTES)));
+	socket.write(own_line(here));
+	const { id } = await peer(daemon, here, await peer_of(socket));
 
 	socket.write("done\0");
 	for (let i = 1; i <= MESSAGES; i++) {
@@ -442,15 +352,12 @@ await scenario("ibv_ud_pingpong answers an endpoint", async () => {
 	}
 	await server.success();
 	socket.destroy();
-	await daemon.stop();
 	proof("peer:ibv_ud_pingpong", "ud");
 });
 
 // --- multicast ---------------------------------------------------------------------------------------------------
 
-await scenario("a group hears its members, a send-only one does not hear it", async () => {
-	const before = await resources();
-	const [a, b] = await two_daemons();
+await scenario_with("a b", "a group hears its members, a send-only one does not hear it", async (a, b) => {
 	const here = await endpoint(a, { addr });
 	const there = await endpoint(b, { addr });
 	const sends = await group(a, here, { mode: "send_only" });
@@ -475,16 +382,10 @@ await scenario("a group hears its members, a send-only one does not hear it", as
 		.then((known) => say(a, here, { ud_peer: known.id }, "after it"));
 	equal((await heard(b, there, 2)).map(({ data }) => data).join(), "to all,after it", "what came after leaving");
 	equal((await a.refused("POST", "/v1/multicast_memberships", { ud_endpoint: here.id, addr: "192.0.2.1" })).code, "bad_value", "code");
-	await a.stop();
-	await b.stop();
-	await resources_are_back(before);
 	proof("multicast", "ud");
 });
 
-await scenario("an endpoint hears mckey until it leaves", async () => {
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "an endpoint hears mckey until it leaves", async (daemon) => {
 	const here = await endpoint(daemon, { addr, qp: { rq_depth: 64 } });
 	const member = await group(daemon, here);
 	const sender = () => new Program("mckey", ["-m", GROUP, "-b", addr, "-s", "-C", String(MESSAGES)]).success();
@@ -497,16 +398,12 @@ await scenario("an endpoint hears mckey until it leaves", async () => {
 	await daemon.call("DELETE", `/v1/multicast_memberships/${member.id}`, undefined, { wait_s: WAIT_S });
 	await sender();
 	equal((await inbox(daemon, here)).length, MESSAGES, "messages after leaving");
-	await daemon.stop();
 	proof("peer:mckey", "ud");
 	proof("multicast", "ud");
 });
 
 for (const mode of ["full", "send_only"]) {
-	await scenario(`mckey hears a ${mode} member`, async () => {
-		const daemon = await Daemon.start("d");
-
-		await daemon.ready();
+	await scenario_with("d", `mckey hears a ${mode} member`, async (daemon) => {
 		const here = await endpoint(daemon, { addr, qp: { rq_depth: 64 } });
 		const { id } = await group(daemon, here, { mode });
 		// mckey flushes each line only to a terminal.
@@ -518,7 +415,6 @@ for (const mode of ["full", "send_only"]) {
 			await say(daemon, here, { multicast_membership: id }, "m".repeat(100));
 		await receiver.success();
 		equal((await inbox(daemon, here)).length, mode === "full" ? MESSAGES : 0, "own messages that came back");
-		await daemon.stop();
 		proof("peer:mckey", "ud");
 		proof("multicast", "ud");
 	});
@@ -526,11 +422,7 @@ for (const mode of ["full", "send_only"]) {
 
 // --- ends --------------------------------------------------------------------------------------------------------
 
-await scenario("an endpoint takes its peers and groups with it", async () => {
-	const before = await resources();
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "an endpoint takes its peers and groups with it", async (daemon) => {
 	const idle = await resources();
 	const here = await listening(daemon);
 	const known = await asked(daemon, here);
@@ -542,15 +434,9 @@ await scenario("an endpoint takes its peers and groups with it", async () => {
 	for (const path of [`${ENDPOINT}/${here.id}`, `/v1/ud_peers/${known.id}`, `/v1/multicast_memberships/${member.id}`])
 		equal((await daemon.refused("GET", path)).code, "not_found", path);
 	equal(JSON.parse(await resources())[0].qp, JSON.parse(idle)[0].qp, "QPs");
-	await daemon.stop();
-	await resources_are_back(before);
 });
 
-await scenario("the daemon stops with endpoints, peers and groups in use", async () => {
-	const before = await resources();
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "the daemon stops with endpoints, peers and groups in use", async (daemon) => {
 	for (let i = 0; i < 3; i++) {
 		const here = await listening(daemon, PORT + i);
 
@@ -559,14 +445,11 @@ await scenario("the daemon stops with endpoints, peers and groups in use", async
 	}
 	// A request that gets no answer is under way.
 	await daemon.post("/v1/ud_peers", { ud_endpoint: 1, dst_addr: "203.0.113.1", dst_port: 1, timeout_ms: PATIENCE_MS });
-	await daemon.stop();
-	await resources_are_back(before);
 });
 
 // --- the device goes -----------------------------------------------------------------------------------------------
 
-await scenario("a device that is deleted is let go, and endpoints say why", async () => {
-	const [a, b] = await two_daemons();
+await scenario_with("a b", "a device that is deleted is let go, and endpoints say why", async (a, b) => {
 	const netdev = (await run("cat", `/sys/class/infiniband/${dev}/ports/1/gid_attrs/ndevs/0`)).trim();
 	const there = await listening(b);
 	const here = await endpoint(a, { addr });
@@ -585,8 +468,6 @@ await scenario("a device that is deleted is let go, and endpoints say why", asyn
 	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", netdev);
 	await a.ready();
 	await endpoint(a, { addr });
-	await a.stop();
-	await b.stop();
 });
 
 finish();
