@@ -1,126 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record of who did what to which object, and with which outcome. */
-#include "api/http/dispatch.h"
 #include "api/resources/audit_record.h"
-#include "api/resources/context.h"
 #include "api/routes.h"
 #include "daemon/observe/audit.h"
-
-#include "tests/unit/svc.h"
-#include "tests/unit/transport.h"
+#include "tests/unit/client.h"
 
 #include <unistd.h>
 
-static const uint64_t json_max_bytes = 65536;
+static char audit_file[128]; /* of the audit log */
 
-struct fixture {
-	struct svc *svc;
-	struct vbd_api api;
-	struct vbd_credentials *credentials;
-	struct vbd_dispatch *dispatch;
-	struct vbd_request req;
-	char file[128];
-	char target[256], path[256], authorization[64];
-};
-
-static struct fixture *current;
-
-static const char *header(struct vbd_request *req, const char *name)
-{
-	(void)req;
-	if (strcasecmp(name, "Authorization") == 0)
-		return current->authorization;
-	if (strcasecmp(name, "Host") == 0)
-		return "localhost";
-	return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
-}
-
-static const struct vbd_transport transport = {
-	.header = header, .answered = unit_ignore, .wake = unit_ignore};
-
-static void open_file(struct fixture *f)
+static void open_file(struct client *f)
 {
 	int fd;
 
-	(void)snprintf(f->file, sizeof(f->file), "%s/audit-XXXXXX", unit_tmpdir());
-	fd = mkstemp(f->file);
+	(void)snprintf(audit_file, sizeof(audit_file), "%s/audit-XXXXXX", unit_tmpdir());
+	fd = mkstemp(audit_file);
 	assert_true(fd >= 0);
 	(void)close(fd);
-	assert_int_equal(vbd_audit_create(f->file, &f->svc->daemon->audit, NULL), VBD_OK);
+	assert_int_equal(vbd_audit_create(audit_file, &f->svc->daemon->audit, NULL), VBD_OK);
 }
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-	struct vbd_caller_list list = {0};
-	struct vbd_dispatch_config config = {.router = vbd_routes(),
-		.json_max_bytes = &json_max_bytes,
-		.idem_max = 16,
-		.on_audited = vbd_audit_request};
-	void *svc = NULL;
+	static const struct client_caller callers[] = {
+		{"reader", VBD_ROLE_READ}, {"alice", VBD_ROLE_OPERATE}, {"bob", VBD_ROLE_OPERATE}};
+	struct client *client = client_begin(false);
 
-	if (!f || svc_setup(&svc) != 0)
-		return -1;
-	f->svc = svc;
-	f->api.daemon = f->svc->daemon;
-	open_file(f);
-	assert_int_equal(vbd_audit_init(&f->api, NULL), VBD_OK);
-	unit_add_caller(&list, "reader", VBD_ROLE_READ);
-	unit_add_caller(&list, "alice", VBD_ROLE_OPERATE);
-	unit_add_caller(&list, "bob", VBD_ROLE_OPERATE);
-	assert_int_equal(
-		vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL),
-		VBD_OK);
-	vbd_credentials_use(f->credentials, NULL);
-	config.auth.callers = &f->svc->daemon->callers;
-	config.auth.credentials = f->credentials;
-	config.context = &f->api;
-	f->dispatch = vbd_dispatch_create(&config);
-	current = f;
-	*state = f;
-	return f->dispatch ? 0 : -1;
+	client->api.daemon = client->svc->daemon;
+	open_file(client);
+	assert_int_equal(vbd_audit_init(&client->api, NULL), VBD_OK);
+	client->config.on_audited = vbd_audit_request;
+	client_open(client, callers, VBD_ARRAY_LEN(callers));
+	*state = client;
+	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct fixture *f = *state;
-	void *svc = f->svc;
+	struct client *client = *state;
 
-	vbd_request_fini(&f->req);
-	vbd_ration_fini(&f->api.failures);
-	vbd_dispatch_destroy(f->dispatch);
-	vbd_credentials_destroy(f->credentials);
-	(void)unlink(f->file);
-	free(f);
-	return svc_teardown(&svc);
+	vbd_request_fini(&client->req);
+	memset(&client->req, 0, sizeof(client->req));
+	vbd_ration_fini(&client->api.failures);
+	(void)unlink(audit_file);
+	return client_end(state);
 }
 
-#define AUDIT_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+#define AUDIT_TEST(name) TEST_WITH(name, struct client *f, setup, teardown)
 
-static unsigned int perform(struct fixture *f, const char *caller, const char *method,
+static unsigned int perform(struct client *f, const char *caller, const char *method,
 	const char *target, const char *body)
 {
-	static const struct vbd_auth_peer peer = {.loopback = true, .local_addr = "127.0.0.1"};
-	size_t len = body ? strlen(body) : 0;
-
-	vbd_request_fini(&f->req);
-	memset(&f->req, 0, sizeof(f->req));
-	(void)snprintf(f->target, sizeof(f->target), "%s", target);
-	(void)snprintf(f->path, sizeof(f->path), "%s", target);
-	(void)snprintf(f->authorization, sizeof(f->authorization), "Bearer %s", caller);
-	(void)snprintf(f->req.client, sizeof(f->req.client), "127.0.0.1:40312");
-	f->req.transport = &transport;
-	f->req.path = f->path;
-	f->req.content_bytes = len;
-	vbd_dispatch_head(f->dispatch, &f->req, method, f->target, &peer);
-	if (!f->req.reply.status && len)
-		vbd_dispatch_body(f->dispatch, &f->req, body, len);
-	vbd_dispatch_run(f->dispatch, &f->req);
+	client_send(f, caller, method, target, body);
 	return f->req.reply.status;
 }
 
 /* Check the lines of the file, without their time. */
-static void holds(struct fixture *f, const char *const *lines, size_t n_lines)
+static void holds(struct client *f, const char *const *lines, size_t n_lines)
 {
 	char text[2000];
 	size_t count = 0;
@@ -128,7 +64,7 @@ static void holds(struct fixture *f, const char *const *lines, size_t n_lines)
 
 	vbd_audit_destroy(f->svc->daemon->audit); /* which writes what waits */
 	f->svc->daemon->audit = NULL;
-	file = fopen(f->file, "re");
+	file = fopen(audit_file, "re");
 	assert_non_null(file);
 	for (; fgets(text, sizeof(text), file); count++) {
 		json_t *line = json_loads(text, 0, NULL);
@@ -153,7 +89,7 @@ static void holds(struct fixture *f, const char *const *lines, size_t n_lines)
 
 #define ALICE "{\"caller\":\"alice\",\"role\":\"operate\",\"client\":\"127.0.0.1:40312\","
 
-static size_t count_events(const struct fixture *f)
+static size_t count_events(const struct client *f)
 {
 	return svc_count_events(f->svc, VBD_EVENT_AUDIT);
 }

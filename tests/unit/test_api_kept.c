@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kept objects of a daemon over the fake: lists of the configuration, requests, earlier runs. */
-#include "api/http/dispatch.h"
-#include "api/resources/context.h"
 #include "api/resources/keep.h"
 #include "api/resources/records.h"
 #include "api/routes.h"
@@ -13,31 +11,13 @@
 #include "daemon/kept/held.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/store/keeper.h"
-
-#include "tests/unit/scratch.h"
-#include "tests/unit/svc.h"
-#include "tests/unit/transport.h"
+#include "tests/unit/client.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-static const uint64_t json_max_bytes = 65536;
-
-struct fixture {
-	struct svc *svc;
-	struct vbd_api api;
-	struct vbd_credentials *credentials;
-	struct vbd_dispatch *dispatch;
-	struct vbd_request req;
-	char target[256], path[256], authorization[64];
-	const char *if_match; /* of the next request; NULL for none */
-	char folder[SCRATCH_PATH_BYTES];
-};
-
-static struct fixture *current;
 
 /* --- the disk -------------------------------------------------------------------------------- */
 
@@ -75,92 +55,26 @@ static void disk_is_well(void)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* The wait of the request of the test. */
-static struct {
-	vbd_request_cb on_timeout, on_gone;
-	void *arg;
-	uint64_t timeout_ms;
-} parked;
-
-static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
-	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+static unsigned int post(struct client *f, const char *target, const char *body)
 {
-	(void)req;
-	(void)err;
-	parked.on_timeout = on_timeout;
-	parked.on_gone = on_gone;
-	parked.arg = arg;
-	parked.timeout_ms = timeout_ms;
-	return VBD_OK;
+	return client_ask(f, "alice", "POST", target, body);
 }
 
-static const char *header(struct vbd_request *req, const char *name)
+static void assert_body_has(const struct client *f, const char *part)
 {
-	(void)req;
-	if (strcasecmp(name, "If-Match") == 0)
-		return current->if_match;
-	return unit_header(current->authorization, name);
-}
-
-static const struct vbd_transport transport = {
-	.header = header, .park = park, .answered = unit_ignore, .wake = unit_ignore};
-
-static void send_request(struct fixture *f, const char *caller, enum vbd_method method,
-	const char *target, const char *body)
-{
-	static const struct vbd_auth_peer peer = {.loopback = true, .local_addr = "127.0.0.1"};
-	size_t len = body ? strlen(body) : 0;
-
-	vbd_request_fini(&f->req);
-	memset(&f->req, 0, sizeof(f->req));
-	(void)snprintf(f->target, sizeof(f->target), "%s", target);
-	(void)snprintf(f->path, sizeof(f->path), "%.*s", (int)strcspn(target, "?"), target);
-	(void)snprintf(f->authorization, sizeof(f->authorization), "Bearer %s", caller);
-	f->req.transport = &transport;
-	f->req.path = f->path;
-	f->req.content_bytes = len;
-	vbd_dispatch_head(f->dispatch, &f->req, vbd_method_name(method), f->target, &peer);
-	if (!f->req.reply.status && len)
-		vbd_dispatch_body(f->dispatch, &f->req, body, len);
-	vbd_dispatch_run(f->dispatch, &f->req);
-}
-
-static unsigned int ask(struct fixture *f, const char *caller, enum vbd_method method,
-	const char *target, const char *body)
-{
-	send_request(f, caller, method, target, body);
-	SVC_UNTIL(f->svc, f->req.reply.status);
-	return f->req.reply.status;
-}
-
-static unsigned int post(struct fixture *f, const char *target, const char *body)
-{
-	return ask(f, "alice", VBD_METHOD_POST, target, body);
-}
-
-static json_t *document(const struct fixture *f)
-{
-	json_t *json = json_loadb(f->req.reply.body, f->req.reply.body_bytes, 0, NULL);
-
-	assert_non_null(json);
-	return json;
-}
-
-static void assert_body_has(const struct fixture *f, const char *part)
-{
-	if (!memmem(f->req.reply.body, f->req.reply.body_bytes, part, strlen(part)))
+	if (!client_says(f, part))
 		fail_msg("%s is not in: %.*s", part, (int)f->req.reply.body_bytes,
 			f->req.reply.body);
 }
 
-static void must_refuse(struct fixture *f, const char *target, const char *body, const char *code,
+static void must_refuse(struct client *f, const char *target, const char *body, const char *code,
 	const char *pointer)
 {
 	json_t *json;
 	const json_t *fault;
 
 	assert_true(post(f, target, body) >= 400);
-	json = document(f);
+	json = client_document(f);
 	fault = json_array_get(json_object_get(json, "errors"), 0);
 	assert_string_equal(json_string_value(json_object_get(json, "code")), code);
 	if (fault)
@@ -170,79 +84,47 @@ static void must_refuse(struct fixture *f, const char *target, const char *body,
 
 /* --- the fixture ----------------------------------------------------------------------------- */
 
-static void open_api(struct fixture *f)
+static void open_api(struct client *f)
 {
-	struct vbd_caller_list list = {0};
-	struct vbd_dispatch_config config = {
-		.router = vbd_routes(), .json_max_bytes = &json_max_bytes, .idem_max = 16};
+	static const struct client_caller callers[] = {{"control", VBD_ROLE_CONTROL},
+		{"alice", VBD_ROLE_OPERATE}, {"bob", VBD_ROLE_OPERATE}};
 
-	f->api.daemon = f->svc->daemon;
-	unit_add_caller(&list, "control", VBD_ROLE_CONTROL);
-	unit_add_caller(&list, "alice", VBD_ROLE_OPERATE);
-	unit_add_caller(&list, "bob", VBD_ROLE_OPERATE);
-	assert_int_equal(
-		vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL),
-		VBD_OK);
-	vbd_caller_list_fini(&list);
-	vbd_credentials_use(f->credentials, NULL);
-	config.auth.callers = &f->svc->daemon->callers;
-	config.auth.credentials = f->credentials;
-	config.context = &f->api;
-	f->dispatch = vbd_dispatch_create(&config);
-	assert_non_null(f->dispatch);
+	client_open(f, callers, VBD_ARRAY_LEN(callers));
 	vbd_keeper_encode_with(f->svc->daemon, vbd_record_encode);
 	vbd_keep_begin(f->svc->daemon);
 }
 
-static void close_api(struct fixture *f)
+static void close_api(struct client *f)
 {
 	vbd_keeper_encode_with(f->svc->daemon, NULL);
-	vbd_request_fini(&f->req);
-	memset(&f->req, 0, sizeof(f->req));
-	vbd_dispatch_destroy(f->dispatch);
-	vbd_credentials_destroy(f->credentials);
+	client_close(f);
 }
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-	void *svc = NULL;
-
-	if (!f || svc_setup(&svc) != 0)
-		return -1;
-	f->svc = svc;
-	scratch_make(f->folder);
-	if (!svc_restart_in(f->svc, f->folder))
-		return -1;
-	current = f;
-	open_api(f);
-	*state = f;
+	*state = client_begin(true);
+	open_api(*state);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct fixture *f = *state;
-	void *svc = f->svc;
-	int rc;
+	const struct client *f = *state;
 
-	close_api(f);
-	rc = svc_teardown(&svc);
-	scratch_remove(f->folder);
-	free(f);
-	return rc;
+	vbd_keeper_encode_with(f->svc->daemon, NULL);
+	return client_end(state);
 }
 
-#define KEPT_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+#define KEPT_TEST(name) TEST_WITH(name, struct client *f, setup, teardown)
 
-static void restart(struct fixture *f)
+static void restart(struct client *f)
 {
 	close_api(f);
 	svc_restart(f->svc);
 	open_api(f);
 }
 
-static struct vbd_kept *kept(struct fixture *f, const char *name)
+static struct vbd_kept *kept(struct client *f, const char *name)
 {
 	struct vbd_object *object = vbd_registry_find_name(f->svc->daemon->kept_objects, name);
 
@@ -250,26 +132,26 @@ static struct vbd_kept *kept(struct fixture *f, const char *name)
 }
 
 /* Until the object of this name is kept in the state. */
-static void await(struct fixture *f, const char *name, enum vbd_kept_state wanted)
+static void await(struct client *f, const char *name, enum vbd_kept_state wanted)
 {
 	SVC_UNTIL(f->svc, kept(f, name) && kept(f, name)->state == wanted);
 }
 
-static struct vbd_listener *listener(struct fixture *f, const char *name)
+static struct vbd_listener *listener(struct client *f, const char *name)
 {
 	struct vbd_object *object = vbd_registry_find_name(f->svc->daemon->listeners, name);
 
 	return object ? VBD_CONTAINER_OF(object, struct vbd_listener, object) : NULL;
 }
 
-static struct vbd_buffer *buffer(struct fixture *f, const char *name)
+static struct vbd_buffer *buffer(struct client *f, const char *name)
 {
 	struct vbd_object *object = vbd_registry_find_name(f->svc->daemon->buffers, name);
 
 	return object ? VBD_CONTAINER_OF(object, struct vbd_buffer, object) : NULL;
 }
 
-static struct vbd_connection *connection(struct fixture *f, const char *name)
+static struct vbd_connection *connection(struct client *f, const char *name)
 {
 	struct vbd_object *object = vbd_registry_find_name(f->svc->daemon->connections, name);
 
@@ -277,7 +159,7 @@ static struct vbd_connection *connection(struct fixture *f, const char *name)
 }
 
 /* The lists of a file, in place of those before. */
-static void configure(struct fixture *f, const char *yaml)
+static void configure(struct client *f, const char *yaml)
 {
 	struct vbd_config_specs specs = {0};
 	struct vbd_error err = {0};
@@ -296,7 +178,7 @@ static void configure(struct fixture *f, const char *yaml)
 	vbd_config_specs_fini(&specs);
 }
 
-static void unplug(struct fixture *f)
+static void unplug(struct client *f)
 {
 	fake_device_unplug(f->svc->device);
 	fake_device_cm_removal(f->svc->device);
@@ -304,7 +186,7 @@ static void unplug(struct fixture *f)
 	SVC_UNTIL(f->svc, fake_device_let_go(f->svc->device));
 }
 
-static void plug_in_another(struct fixture *f, enum ibv_transport_type type)
+static void plug_in_another(struct client *f, enum ibv_transport_type type)
 {
 	const struct sockaddr_in addr = f->svc->device->addr;
 
@@ -314,7 +196,7 @@ static void plug_in_another(struct fixture *f, enum ibv_transport_type type)
 	unit_rescan(f->svc->daemon->fabric);
 }
 
-static void plug_in(struct fixture *f)
+static void plug_in(struct client *f)
 {
 	plug_in_another(f, IBV_TRANSPORT_IB);
 }
@@ -622,7 +504,7 @@ KEPT_TEST(test_api_kept__a_request_keeps_what_it_makes)
 				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"keep\": true, "
 				 "\"labels\": {\"job\": \"x\"}}"),
 		201);
-	json = document(f);
+	json = client_document(f);
 	desired = json_object_get(json, "desired");
 	assert_string_equal(json_string_value(json_object_get(desired, "source")), "api");
 	assert_string_equal(json_string_value(json_object_get(desired, "state")), "up");
@@ -652,14 +534,14 @@ KEPT_TEST(test_api_kept__a_deleted_object_is_kept_no_longer)
 	assert_int_equal(post(f, "/v1/listeners",
 				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"keep\": true}"),
 		201);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, "/v1/listeners/own", NULL), 204);
+	assert_int_equal(client_ask(f, "alice", "DELETE", "/v1/listeners/own", NULL), 204);
 	assert_null(kept(f, "own"));
 	restart(f);
 	svc_turn(f->svc);
 	assert_null(kept(f, "own"));
 }
 
-static void must_be_forgotten(struct fixture *f, const char *name)
+static void must_be_forgotten(struct client *f, const char *name)
 {
 	assert_null(kept(f, name));
 	restart(f);
@@ -673,7 +555,7 @@ KEPT_TEST(test_api_kept__a_buffer_that_fails_is_kept_no_longer_before_the_answer
 	daemon = f->svc->daemon;
 	fake_fail_next("ibv_reg_mr", EINVAL);
 	hold_disk();
-	send_request(f, "alice", VBD_METHOD_POST, "/v1/buffers",
+	client_send(f, "alice", "POST", "/v1/buffers",
 		"{\"name\": \"pool\", \"size_bytes\": 4096, \"keep\": true}");
 	/* No other try comes while the disk is held. */
 	kept(f, "pool")->policy.min_ms = 3600000;
@@ -692,7 +574,7 @@ KEPT_TEST(test_api_kept__what_is_not_kept_any_more_stays)
 	assert_int_equal(post(f, "/v1/listeners",
 				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"keep\": true}"),
 		201);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, "/v1/kept_objects/own", NULL), 204);
+	assert_int_equal(client_ask(f, "alice", "DELETE", "/v1/kept_objects/own", NULL), 204);
 	assert_null(kept(f, "own"));
 	assert_int_equal(listener(f, "own")->state, VBD_LISTENER_LISTENING);
 }
@@ -701,8 +583,8 @@ KEPT_TEST(test_api_kept__an_operator_can_not_drop_what_the_file_lists)
 {
 	configure(f, DOOR);
 	await(f, "door", VBD_KEPT_UP);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, "/v1/kept_objects/door", NULL), 403);
-	assert_int_equal(ask(f, "control", VBD_METHOD_DELETE, "/v1/kept_objects/door", NULL), 204);
+	assert_int_equal(client_ask(f, "alice", "DELETE", "/v1/kept_objects/door", NULL), 403);
+	assert_int_equal(client_ask(f, "control", "DELETE", "/v1/kept_objects/door", NULL), 204);
 }
 
 /* --- restarts -------------------------------------------------------------------------------- */
@@ -718,10 +600,10 @@ KEPT_TEST(test_api_kept__the_next_run_makes_it_for_the_same_owner)
 	assert_int_equal(kept(f, "own")->source, VBD_KEPT_FROM_API);
 	assert_string_equal(listener(f, "own")->object.owner->name, "alice");
 	assert_non_null(listener(f, "own")->object.labels);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, "/v1/listeners/own", NULL), 200);
+	assert_int_equal(client_ask(f, "alice", "GET", "/v1/listeners/own", NULL), 200);
 }
 
-static json_int_t made(struct fixture *f, const char *path, const char *body)
+static json_int_t made(struct client *f, const char *path, const char *body)
 {
 	json_int_t id;
 	json_t *json;
@@ -729,7 +611,7 @@ static json_int_t made(struct fixture *f, const char *path, const char *body)
 	if (post(f, path, body) != 201)
 		fail_msg("%s: %.*s", path, (int)f->req.reply.body_bytes,
 			(const char *)f->req.reply.body);
-	json = document(f);
+	json = client_document(f);
 	id = json_integer_value(json_object_get(json, "id"));
 	json_decref(json);
 	return id;
@@ -779,8 +661,8 @@ KEPT_TEST(test_api_kept__without_state_dir_it_says_that_it_ends_with_this_run)
 	assert_int_equal(post(f, "/v1/listeners",
 				 "{\"name\": \"own\", \"addr\": \"10.0.0.1\", \"keep\": true}"),
 		201);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, "/v1/kept_objects/own", NULL), 200);
-	json = document(f);
+	assert_int_equal(client_ask(f, "alice", "GET", "/v1/kept_objects/own", NULL), 200);
+	json = client_document(f);
 	assert_true(json_is_false(json_object_get(json, "outlives_restart")));
 	json_decref(json);
 }
@@ -794,9 +676,9 @@ static void on_stopped(void *arg)
 	(void)arg;
 }
 
-static bool outlives(struct fixture *f)
+static bool outlives(struct client *f)
 {
-	json_t *json = document(f);
+	json_t *json = client_document(f);
 	bool outlives =
 		json_is_true(json_object_get(json_object_get(json, "desired"), "outlives_restart"));
 
@@ -807,10 +689,10 @@ static bool outlives(struct fixture *f)
 KEPT_TEST(test_api_kept__the_answer_waits_until_it_is_written)
 {
 	hold_disk();
-	send_request(f, "alice", VBD_METHOD_POST, "/v1/listeners", OWN);
+	client_send(f, "alice", "POST", "/v1/listeners", OWN);
 	assert_int_equal(listener(f, "own")->state, VBD_LISTENER_LISTENING);
 	assert_int_equal(f->req.reply.status, 0);
-	assert_int_equal(parked.timeout_ms, 5000);
+	assert_int_equal(f->timeout_ms, 5000);
 	release_disk(SQLITE_OK);
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_int_equal(f->req.reply.status, 201);
@@ -820,7 +702,7 @@ KEPT_TEST(test_api_kept__the_answer_waits_until_it_is_written)
 KEPT_TEST(test_api_kept__what_ends_before_the_answer_is_told_to_be_kept)
 {
 	hold_disk();
-	send_request(f, "alice", VBD_METHOD_POST, "/v1/listeners", OWN);
+	client_send(f, "alice", "POST", "/v1/listeners", OWN);
 	vbd_daemon_stop(f->svc->daemon, on_stopped, f);
 	SVC_UNTIL(f->svc, !listener(f, "own"));
 	assert_int_equal(f->req.reply.status, 0);
@@ -836,8 +718,8 @@ KEPT_TEST(test_api_kept__what_ends_before_the_answer_is_told_to_be_kept)
 KEPT_TEST(test_api_kept__a_disk_that_hangs_does_not_hold_the_answer_for_ever)
 {
 	hold_disk();
-	send_request(f, "alice", VBD_METHOD_POST, "/v1/listeners", OWN);
-	parked.on_timeout(&f->req, parked.arg);
+	client_send(f, "alice", "POST", "/v1/listeners", OWN);
+	f->on_timeout(&f->req, f->park_arg);
 	release_disk(SQLITE_OK);
 	assert_int_equal(f->req.reply.status, 201);
 	assert_false(outlives(f));
@@ -847,13 +729,13 @@ KEPT_TEST(test_api_kept__a_disk_that_hangs_does_not_hold_the_answer_for_ever)
 KEPT_TEST(test_api_kept__a_full_disk_is_told_and_the_object_is_there)
 {
 	hold_disk();
-	send_request(f, "alice", VBD_METHOD_POST, "/v1/listeners", OWN);
+	client_send(f, "alice", "POST", "/v1/listeners", OWN);
 	release_disk(SQLITE_FULL);
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_int_equal(f->req.reply.status, 201);
 	assert_false(outlives(f));
 	/* Nothing waits for a disk that is known to be full, only for the port. */
-	send_request(f, "alice", VBD_METHOD_DELETE, "/v1/listeners/own", NULL);
+	client_send(f, "alice", "DELETE", "/v1/listeners/own", NULL);
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_int_equal(f->req.reply.status, 204);
 	disk_is_well();
@@ -864,7 +746,7 @@ KEPT_TEST(test_api_kept__a_full_disk_is_told_and_the_object_is_there)
 }
 
 /* Other bytes in all of the file, and none in the log. */
-static void damage_database(const struct fixture *f)
+static void damage_database(const struct client *f)
 {
 	char path[SCRATCH_PATH_BYTES + 32], bytes[4096];
 	struct stat about;
@@ -904,7 +786,7 @@ KEPT_TEST(test_api_kept__a_damaged_database_loses_no_kept_object)
 }
 
 /* The id behind which the next run goes on, as it is on the disk now; 0: none. */
-static uint64_t last_id_on_disk(const struct fixture *f, const char *kind)
+static uint64_t last_id_on_disk(const struct client *f, const char *kind)
 {
 	char path[SCRATCH_PATH_BYTES + 32], sql[80];
 	sqlite3_stmt *stmt = NULL;
@@ -939,7 +821,7 @@ KEPT_TEST(test_api_kept__a_deletion_is_answered_when_it_is_written)
 {
 	assert_int_equal(post(f, "/v1/listeners", OWN), 201);
 	hold_disk();
-	send_request(f, "alice", VBD_METHOD_DELETE, "/v1/listeners/own", NULL);
+	client_send(f, "alice", "DELETE", "/v1/listeners/own", NULL);
 	assert_null(listener(f, "own"));
 	assert_int_equal(f->req.reply.status, 0);
 	release_disk(SQLITE_OK);
@@ -950,9 +832,9 @@ KEPT_TEST(test_api_kept__a_deletion_is_answered_when_it_is_written)
 KEPT_TEST(test_api_kept__a_client_that_leaves_has_made_its_connection)
 {
 	hold_disk();
-	send_request(f, "alice", VBD_METHOD_POST, "/v1/connections?wait_ms=1000", TO_DOOR "}");
+	client_send(f, "alice", "POST", "/v1/connections?wait_ms=1000", TO_DOOR "}");
 	f->req.abandoned = true;
-	parked.on_gone(&f->req, parked.arg);
+	f->on_gone(&f->req, f->park_arg);
 	release_disk(SQLITE_OK);
 	assert_int_equal(f->req.reply.status, 202);
 	assert_non_null(kept(f, "to-door"));
@@ -963,8 +845,8 @@ KEPT_TEST(test_api_kept__a_wait_follows_the_wait_for_the_disk)
 	configure(f, DOOR);
 	await(f, "door", VBD_KEPT_UP);
 	hold_disk();
-	send_request(f, "alice", VBD_METHOD_POST, "/v1/connections?wait_ms=60000", TO_DOOR "}");
-	assert_int_equal(parked.timeout_ms, 5000);
+	client_send(f, "alice", "POST", "/v1/connections?wait_ms=60000", TO_DOOR "}");
+	assert_int_equal(f->timeout_ms, 5000);
 	release_disk(SQLITE_OK);
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_int_equal(f->req.reply.status, 201);
@@ -974,8 +856,8 @@ KEPT_TEST(test_api_kept__a_wait_follows_the_wait_for_the_disk)
 KEPT_TEST(test_api_kept__no_second_wait_begins_after_a_wait_for_the_disk)
 {
 	hold_disk();
-	send_request(f, "alice", VBD_METHOD_POST, "/v1/connections?wait_ms=60000", TO_DOOR "}");
-	parked.on_timeout(&f->req, parked.arg);
+	client_send(f, "alice", "POST", "/v1/connections?wait_ms=60000", TO_DOOR "}");
+	f->on_timeout(&f->req, f->park_arg);
 	release_disk(SQLITE_OK);
 	assert_int_equal(f->req.reply.status, 202);
 	assert_false(outlives(f));
@@ -1018,7 +900,7 @@ KEPT_TEST(test_api_kept__without_a_device_it_waits_for_one)
 
 /* --- connections ----------------------------------------------------------------------------- */
 
-static void open_to_door(struct fixture *f, const char *members)
+static void open_to_door(struct client *f, const char *members)
 {
 	char body[512];
 
@@ -1031,13 +913,13 @@ static void open_to_door(struct fixture *f, const char *members)
 }
 
 /* The peer ends the connection. */
-static void end_by_peer(struct fixture *f)
+static void end_by_peer(struct client *f)
 {
 	vbd_connection_close(svc_newest_of(f->svc, listener(f, "door")));
 }
 
 /* The peer ends the connection, and another one is established. */
-static void reconnect(struct fixture *f)
+static void reconnect(struct client *f)
 {
 	uint64_t tries = kept(f, "to-door")->tries;
 
@@ -1075,8 +957,8 @@ KEPT_TEST(test_api_kept__what_is_kept_is_shown_whole)
 	json_t *json, *wanted;
 
 	open_to_door(f, ", \"reconnect\": \"on_failure\", \"labels\": {\"job\": \"x\"}");
-	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, "/v1/kept_objects/to-door", NULL), 200);
-	json = document(f);
+	assert_int_equal(client_ask(f, "alice", "GET", "/v1/kept_objects/to-door", NULL), 200);
+	json = client_document(f);
 	take_time(json, "last_try_at");
 	take_time(json, "created_at");
 	wanted = json_pack("{s:I s:s s:s s:s s:{s:s} s:I s:n s:s s:s s:I s:n s:n s:s s:I s:I s:b "
@@ -1111,7 +993,7 @@ KEPT_TEST(test_api_kept__kept_objects_are_dropped_by_their_label)
 			"true, \"labels\": {\"job\": \"x\"}}"),
 		201);
 	assert_int_equal(post(f, "/v1/listeners", OWN), 201);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE,
+	assert_int_equal(client_ask(f, "alice", "DELETE",
 				 "/v1/objects?kind=kept_object&label=job%3Dx", NULL),
 		200);
 	assert_body_has(f, "\"done\":1,\"pending\":0,\"failed\":0");
@@ -1199,7 +1081,7 @@ KEPT_TEST(test_api_kept__a_closed_connection_stays_closed_until_a_restart)
 {
 	open_to_door(f, "");
 	assert_int_equal(
-		ask(f, "alice", VBD_METHOD_POST, "/v1/connections/to-door/close", NULL), 202);
+		client_ask(f, "alice", "POST", "/v1/connections/to-door/close", NULL), 202);
 	await(f, "to-door", VBD_KEPT_STOPPED);
 	restart(f);
 	configure(f, DOOR);
@@ -1245,7 +1127,7 @@ KEPT_TEST(test_api_kept__a_first_try_that_fails_is_told_to_be_kept)
 	json_t *json;
 
 	assert_int_equal(post(f, "/v1/connections?wait_ms=60000", TO_DOOR "}"), 424);
-	json = document(f);
+	json = client_document(f);
 	(void)snprintf(
 		path, sizeof(path), "/v1/kept_objects/%" PRIu64, kept(f, "to-door")->object.id);
 	assert_string_equal(json_string_value(json_object_get(json, "kept_object")), path);
@@ -1256,7 +1138,7 @@ KEPT_TEST(test_api_kept__a_first_try_that_fails_is_told_to_be_kept)
 KEPT_TEST(test_api_kept__a_deleted_connection_does_not_come_again)
 {
 	open_to_door(f, "");
-	(void)ask(f, "alice", VBD_METHOD_DELETE, "/v1/connections/to-door", NULL);
+	(void)client_ask(f, "alice", "DELETE", "/v1/connections/to-door", NULL);
 	assert_null(kept(f, "to-door"));
 	SVC_UNTIL(f->svc, !connection(f, "to-door"));
 }
@@ -1271,11 +1153,11 @@ KEPT_TEST(test_api_kept__a_connection_waits_for_its_device)
 }
 
 /* A connection of the run before is kept, and none of this run is there yet. */
-static void keep_over_a_restart(struct fixture *f)
+static void keep_over_a_restart(struct client *f)
 {
 	open_to_door(f, ", \"labels\": {\"job\": \"x\"}");
 	assert_int_equal(
-		ask(f, "alice", VBD_METHOD_POST, "/v1/connections/to-door/close", NULL), 202);
+		client_ask(f, "alice", "POST", "/v1/connections/to-door/close", NULL), 202);
 	await(f, "to-door", VBD_KEPT_STOPPED);
 	restart(f);
 	assert_non_null(kept(f, "to-door"));
@@ -1285,9 +1167,9 @@ static void keep_over_a_restart(struct fixture *f)
 KEPT_TEST(test_api_kept__a_deleted_record_of_an_earlier_run_does_not_come_again)
 {
 	keep_over_a_restart(f);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, "/v1/connections/to-door", NULL), 204);
+	assert_int_equal(client_ask(f, "alice", "DELETE", "/v1/connections/to-door", NULL), 204);
 	must_be_forgotten(f, "to-door");
-	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, "/v1/connections/to-door", NULL), 404);
+	assert_int_equal(client_ask(f, "alice", "GET", "/v1/connections/to-door", NULL), 404);
 }
 
 KEPT_TEST(test_api_kept__records_that_are_deleted_together_do_not_come_again)
@@ -1295,7 +1177,7 @@ KEPT_TEST(test_api_kept__records_that_are_deleted_together_do_not_come_again)
 	keep_over_a_restart(f);
 	vbd_drain_begin(f->svc->daemon, 0);
 	assert_int_equal(
-		ask(f, "alice", VBD_METHOD_DELETE, "/v1/objects?kind=connection&label=job=x", NULL),
+		client_ask(f, "alice", "DELETE", "/v1/objects?kind=connection&label=job=x", NULL),
 		200);
 	must_be_forgotten(f, "to-door");
 }
@@ -1310,9 +1192,9 @@ KEPT_TEST(test_api_kept__an_older_record_is_deleted_and_the_newest_is_kept)
 	connection_path(connection(f, "to-door")->object.id, newest);
 	restart(f);
 	vbd_drain_begin(f->svc->daemon, 0);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, older, NULL), 204);
+	assert_int_equal(client_ask(f, "alice", "DELETE", older, NULL), 204);
 	assert_non_null(kept(f, "to-door"));
-	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, newest, NULL), 204);
+	assert_int_equal(client_ask(f, "alice", "DELETE", newest, NULL), 204);
 	assert_null(kept(f, "to-door"));
 }
 
@@ -1331,10 +1213,10 @@ KEPT_TEST(test_api_kept__what_is_not_yet_made_can_be_deleted_by_its_name)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(targets); i++) {
 		/* There is nothing that could have a tag. */
 		f->if_match = "*";
-		assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, targets[i], NULL), 412);
+		assert_int_equal(client_ask(f, "alice", "DELETE", targets[i], NULL), 412);
 		f->if_match = NULL;
-		assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, targets[i], NULL), 204);
-		assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, targets[i], NULL), 404);
+		assert_int_equal(client_ask(f, "alice", "DELETE", targets[i], NULL), 204);
+		assert_int_equal(client_ask(f, "alice", "DELETE", targets[i], NULL), 404);
 	}
 	must_be_forgotten(f, "own");
 	assert_null(kept(f, "pool"));
@@ -1344,13 +1226,13 @@ KEPT_TEST(test_api_kept__an_operator_can_not_delete_what_the_file_lists_before_i
 {
 	vbd_drain_begin(f->svc->daemon, 0);
 	configure(f, DOOR);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_DELETE, "/v1/listeners/door", NULL), 403);
+	assert_int_equal(client_ask(f, "alice", "DELETE", "/v1/listeners/door", NULL), 403);
 	assert_non_null(kept(f, "door"));
-	assert_int_equal(ask(f, "control", VBD_METHOD_DELETE, "/v1/listeners/door", NULL), 204);
+	assert_int_equal(client_ask(f, "control", "DELETE", "/v1/listeners/door", NULL), 204);
 	assert_null(kept(f, "door"));
 }
 
-static uint32_t heartbeat_ms(struct fixture *f)
+static uint32_t heartbeat_ms(struct client *f)
 {
 	return connection(f, "to-door")->conn->params.qp.heartbeat_ms;
 }
@@ -1400,7 +1282,7 @@ KEPT_TEST(test_api_kept__a_peer_that_refuses_heartbeats_gets_no_more)
 }
 
 /* A transfer over the connection, while the peer has ended it. */
-static void transfer_meanwhile(struct fixture *f, const char *members)
+static void transfer_meanwhile(struct client *f, const char *members)
 {
 	char body[256];
 
@@ -1420,7 +1302,7 @@ static void transfer_meanwhile(struct fixture *f, const char *members)
 		"{\"connection\": \"to-door\", \"op\": \"send\", \"buffer\": \"source\", "
 		"\"length_bytes\": 8%s}",
 		members);
-	send_request(f, "alice", VBD_METHOD_POST, "/v1/transfers", body);
+	client_send(f, "alice", "POST", "/v1/transfers", body);
 }
 
 #define WAIT ", \"if_not_established\": \"wait\", \"labels\": {\"job\": \"x\"}"
@@ -1431,7 +1313,7 @@ KEPT_TEST(test_api_kept__a_transfer_waits_for_the_next_connection)
 
 	transfer_meanwhile(f, WAIT);
 	assert_int_equal(f->req.reply.status, 0);
-	assert_int_equal(parked.timeout_ms, 30000);
+	assert_int_equal(f->timeout_ms, 30000);
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_int_equal(f->req.reply.status, 202);
 	transfer = vbd_registry_first(f->svc->daemon->transfers);
@@ -1445,7 +1327,7 @@ KEPT_TEST(test_api_kept__a_transfer_is_refused_unless_it_is_to_wait)
 
 	transfer_meanwhile(f, "");
 	assert_int_equal(f->req.reply.status, 409);
-	json = document(f);
+	json = client_document(f);
 	assert_non_null(strstr(json_string_value(json_object_get(json, "hint")), "again"));
 	json_decref(json);
 	must_refuse(f, "/v1/transfers",
@@ -1460,7 +1342,7 @@ KEPT_TEST(test_api_kept__a_transfer_is_refused_unless_it_is_to_wait)
 KEPT_TEST(test_api_kept__a_transfer_waits_until_its_deadline)
 {
 	transfer_meanwhile(f, WAIT);
-	parked.on_timeout(&f->req, parked.arg);
+	f->on_timeout(&f->req, f->park_arg);
 	assert_int_equal(f->req.reply.status, 409);
 	assert_int_equal(vbd_registry_count(f->svc->daemon->transfers), 0);
 }
@@ -1489,7 +1371,7 @@ KEPT_TEST(test_api_kept__a_transfer_waits_for_no_connection_of_another)
 		(void)snprintf(body, sizeof(body),
 			"{\"connection\": %s, \"op\": \"send\", \"length_bytes\": 0%s}", refs[i],
 			WAIT);
-		send_request(f, "bob", VBD_METHOD_POST, "/v1/transfers", body);
+		client_send(f, "bob", "POST", "/v1/transfers", body);
 		assert_int_equal(f->req.reply.status, 404);
 	}
 }
@@ -1497,24 +1379,24 @@ KEPT_TEST(test_api_kept__a_transfer_waits_for_no_connection_of_another)
 /* --- what is shared --------------------------------------------------------------------------- */
 
 /* Bob writes to the buffer @name, reads its key, and can't delete it. */
-static void must_be_shared(struct fixture *f, const char *name)
+static void must_be_shared(struct client *f, const char *name)
 {
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/v1/buffers/%s", name);
 	await(f, name, VBD_KEPT_UP);
-	assert_int_equal(ask(f, "bob", VBD_METHOD_GET, path, NULL), 200);
+	assert_int_equal(client_ask(f, "bob", "GET", path, NULL), 200);
 	assert_body_has(f, "\"share\":\"operators\"");
 	assert_body_has(f, "\"owner\":null");
 	assert_body_has(f, "\"rkey\"");
-	assert_int_equal(ask(f, "bob", VBD_METHOD_DELETE, path, NULL), 403);
+	assert_int_equal(client_ask(f, "bob", "DELETE", path, NULL), 403);
 	(void)snprintf(path, sizeof(path), "/v1/buffers/%s/data", name);
-	assert_int_equal(ask(f, "bob", VBD_METHOD_GET, path, NULL), 200);
+	assert_int_equal(client_ask(f, "bob", "GET", path, NULL), 200);
 }
 
 KEPT_TEST(test_api_kept__what_is_shared_is_shared_after_a_restart)
 {
-	assert_int_equal(ask(f, "control", VBD_METHOD_POST, "/v1/buffers",
+	assert_int_equal(client_ask(f, "control", "POST", "/v1/buffers",
 				 "{\"name\": \"pool\", \"size_bytes\": 4096, \"keep\": true, "
 				 "\"share\": \"operators\"}"),
 		201);
@@ -1532,22 +1414,22 @@ KEPT_TEST(test_api_kept__the_configuration_shares_what_it_says)
 
 	configure(f, own);
 	await(f, "pool", VBD_KEPT_UP);
-	assert_int_equal(ask(f, "bob", VBD_METHOD_GET, "/v1/buffers/pool", NULL), 200);
+	assert_int_equal(client_ask(f, "bob", "GET", "/v1/buffers/pool", NULL), 200);
 	assert_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "operators", 9));
-	assert_int_equal(ask(f, "bob", VBD_METHOD_GET, "/v1/buffers/pool/data", NULL), 403);
+	assert_int_equal(client_ask(f, "bob", "GET", "/v1/buffers/pool/data", NULL), 403);
 	configure(f, shared);
 	SVC_UNTIL(f->svc, buffer(f, "pool") && buffer(f, "pool")->object.shared);
 	must_be_shared(f, "pool");
 	configure(f, own);
 	SVC_UNTIL(f->svc, buffer(f, "pool") && !buffer(f, "pool")->object.shared);
 	await(f, "pool", VBD_KEPT_UP);
-	assert_int_equal(ask(f, "bob", VBD_METHOD_GET, "/v1/buffers/pool/data", NULL), 403);
+	assert_int_equal(client_ask(f, "bob", "GET", "/v1/buffers/pool/data", NULL), 403);
 }
 
 /* --- one id ---------------------------------------------------------------------------------- */
 
 /* Member of the answer to a GET of the connection with the id; -1 if it has no such number. */
-static int64_t member_of(struct fixture *f, uint64_t id, const char *name)
+static int64_t member_of(struct client *f, uint64_t id, const char *name)
 {
 	char path[64];
 	const json_t *member;
@@ -1555,30 +1437,30 @@ static int64_t member_of(struct fixture *f, uint64_t id, const char *name)
 	json_t *json;
 
 	connection_path(id, path);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, path, NULL), 200);
-	json = document(f);
+	assert_int_equal(client_ask(f, "alice", "GET", path, NULL), 200);
+	json = client_document(f);
 	member = json_object_get(json, name);
 	value = json_is_integer(member) ? json_integer_value(member) : -1;
 	json_decref(json);
 	return value;
 }
 
-static bool is_in_state(struct fixture *f, uint64_t id, const char *state)
+static bool is_in_state(struct client *f, uint64_t id, const char *state)
 {
 	char path[64];
 	json_t *json;
 	bool is;
 
 	connection_path(id, path);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, path, NULL), 200);
-	json = document(f);
+	assert_int_equal(client_ask(f, "alice", "GET", path, NULL), 200);
+	json = client_document(f);
 	is = strcmp(json_string_value(json_object_get(json, "state")), state) == 0;
 	json_decref(json);
 	return is;
 }
 
 /* The number of entries about tries in the timeline of the connection. */
-static unsigned int count_tries(struct fixture *f, uint64_t id, const char *what)
+static unsigned int count_tries(struct client *f, uint64_t id, const char *what)
 {
 	char path[64], target[80];
 	const json_t *entry;
@@ -1588,8 +1470,8 @@ static unsigned int count_tries(struct fixture *f, uint64_t id, const char *what
 
 	connection_path(id, path);
 	(void)snprintf(target, sizeof(target), "%s/timeline", path);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, target, NULL), 200);
-	json = document(f);
+	assert_int_equal(client_ask(f, "alice", "GET", target, NULL), 200);
+	json = client_document(f);
 	json_array_foreach(json_object_get(json, "items"), i, entry)
 	{
 		if (strcmp(json_string_value(json_object_get(entry, "kind")), "try") == 0)
@@ -1638,15 +1520,15 @@ KEPT_TEST(test_api_kept__the_timeline_tells_why_each_try_was_over)
 }
 
 /* Events of the type that the log and the dashboard show by default. */
-static unsigned int count_told(struct fixture *f, const char *type)
+static unsigned int count_told(struct client *f, const char *type)
 {
 	char target[96];
 	unsigned int count;
 	json_t *json;
 
 	(void)snprintf(target, sizeof(target), "/v1/events?type=%s&severity=info", type);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, target, NULL), 200);
-	json = document(f);
+	assert_int_equal(client_ask(f, "alice", "GET", target, NULL), 200);
+	json = client_document(f);
 	count = (unsigned int)json_array_size(json_object_get(json, "items"));
 	json_decref(json);
 	return count;
@@ -1687,7 +1569,7 @@ KEPT_TEST(test_api_kept__tries_that_fail_alike_are_one_row)
 }
 
 /* A connection that is kept, and tried again after such a pause; it waits for that. */
-static uint64_t wait_for_the_next_try(struct fixture *f, const char *pause_ms)
+static uint64_t wait_for_the_next_try(struct client *f, const char *pause_ms)
 {
 	char body[256];
 
@@ -1713,7 +1595,7 @@ KEPT_TEST(test_api_kept__between_tries_the_id_has_the_one_that_ended)
 	json_t *json;
 
 	assert_true(is_in_state(f, id, "closed"));
-	json = document(f);
+	json = client_document(f);
 	desired = json_object_get(json, "desired");
 	assert_string_equal(json_string_value(json_object_get(desired, "state")), "waiting");
 	assert_true(json_is_string(json_object_get(desired, "next_try_at")));
@@ -1727,8 +1609,8 @@ KEPT_TEST(test_api_kept__a_close_between_tries_ends_the_tries)
 
 	(void)wait_for_the_next_try(f, LONG);
 	assert_int_equal(
-		ask(f, "alice", VBD_METHOD_POST, "/v1/connections/to-door/close", NULL), 200);
-	json = document(f);
+		client_ask(f, "alice", "POST", "/v1/connections/to-door/close", NULL), 200);
+	json = client_document(f);
 	desired = json_object_get(json, "desired");
 	assert_string_equal(json_string_value(json_object_get(desired, "state")), "stopped");
 	assert_true(json_is_null(json_object_get(desired, "next_try_at")));
@@ -1736,7 +1618,7 @@ KEPT_TEST(test_api_kept__a_close_between_tries_ends_the_tries)
 }
 
 /* Another connection, which is not kept, begins and ends. */
-static void open_and_close_another(struct fixture *f)
+static void open_and_close_another(struct client *f)
 {
 	struct vbd_connection *other;
 
@@ -1796,22 +1678,22 @@ KEPT_TEST(test_api_kept__a_stopped_connection_that_gets_another_spec_keeps_its_i
 }
 
 /* A GET of the connection that waits; it has no answer yet. */
-static void get_later(struct fixture *f, uint64_t id, const char *until)
+static void get_later(struct client *f, uint64_t id, const char *until)
 {
 	char path[64], target[120];
 
 	connection_path(id, path);
 	(void)snprintf(target, sizeof(target), "%s?until=%s&wait_ms=60000", path, until);
-	send_request(f, "alice", VBD_METHOD_GET, target, NULL);
+	client_send(f, "alice", "GET", target, NULL);
 	assert_int_equal(f->req.reply.status, 0);
 }
 
-static void must_get(struct fixture *f, uint64_t id, const char *member, const char *value)
+static void must_get(struct client *f, uint64_t id, const char *member, const char *value)
 {
 	json_t *json;
 
 	assert_int_equal(f->req.reply.status, 200);
-	json = document(f);
+	json = client_document(f);
 	assert_int_equal(json_integer_value(json_object_get(json, "id")), id);
 	if (member)
 		assert_string_equal(json_string_value(json_object_get(json, member)), value);
@@ -1857,7 +1739,7 @@ KEPT_TEST(test_api_kept__a_transfer_by_id_waits_for_the_next_try)
 		"{\"connection\": %" PRIu64 ", \"op\": \"send\", \"buffer\": \"source\", "
 		"\"length_bytes\": 8" WAIT "}",
 		id);
-	send_request(f, "alice", VBD_METHOD_POST, "/v1/transfers", body);
+	client_send(f, "alice", "POST", "/v1/transfers", body);
 	assert_int_equal(f->req.reply.status, 0);
 	SVC_UNTIL(f->svc, f->req.reply.status);
 	assert_int_equal(f->req.reply.status, 202);
@@ -1882,20 +1764,20 @@ KEPT_TEST(test_api_kept__after_a_restart_the_name_is_that_of_the_newest_try)
 	previous = connection(f, "to-door")->previous_id;
 	restart(f);
 	vbd_drain_begin(f->svc->daemon, 0);
-	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, "/v1/connections/to-door", NULL), 200);
+	assert_int_equal(client_ask(f, "alice", "GET", "/v1/connections/to-door", NULL), 200);
 	must_get(f, id, "name", "to-door");
 	assert_int_equal(member_of(f, previous, "id"), previous);
 }
 
 /* --- drain, many ----------------------------------------------------------------------------- */
 
-static bool tries_at_some_time(struct fixture *f, const char *name)
+static bool tries_at_some_time(struct client *f, const char *name)
 {
 	json_t *json;
 	bool tries;
 
-	assert_int_equal(ask(f, "alice", VBD_METHOD_GET, name, NULL), 200);
-	json = document(f);
+	assert_int_equal(client_ask(f, "alice", "GET", name, NULL), 200);
+	json = client_document(f);
 	tries = json_is_string(json_object_get(json, "next_try_at"));
 	json_decref(json);
 	return tries;

@@ -1,30 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers to requests with an Idempotency-Key, over a restart of the daemon. */
-#include "api/http/dispatch.h"
-#include "api/resources/context.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "daemon/store/keeper.h"
-#include "tests/unit/scratch.h"
-#include "tests/unit/svc.h"
-#include "tests/unit/transport.h"
+#include "tests/unit/client.h"
 
 #include <sqlite3.h>
-
-static const uint64_t json_max_bytes = 65536;
-
-struct fixture {
-	struct svc *svc;
-	char folder[SCRATCH_PATH_BYTES];
-	struct vbd_api api;
-	struct vbd_credentials *credentials;
-	struct vbd_dispatch *dispatch;
-	struct vbd_request req;
-	char target[64], path[64], authorization[64];
-	const char *key; /* Idempotency-Key */
-};
-
-static struct fixture *current;
 
 /* Locked: the store's thread waits in its next call. */
 static pthread_mutex_t disk = PTHREAD_MUTEX_INITIALIZER;
@@ -58,132 +39,47 @@ uint64_t __wrap_vbd_clock_mono_of_wall_ns(uint64_t wall_ns)
 	return wall_ns - __wrap_vbd_clock_wall_of_ns(0);
 }
 
-static const char *header(struct vbd_request *req, const char *name)
+static void start_api(struct client *f)
 {
-	(void)req;
-	if (strcasecmp(name, "Idempotency-Key") == 0)
-		return current->key;
-	return unit_header(current->authorization, name);
-}
+	static const struct client_caller callers[] = {
+		{"alice", VBD_ROLE_CONTROL}, {"bob", VBD_ROLE_CONTROL}};
 
-/* The wait of the request of the test. */
-static struct {
-	vbd_request_cb on_gone;
-	void *arg;
-} parked;
-
-static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
-	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
-{
-	parked.on_gone = on_gone;
-	parked.arg = arg;
-	return unit_park(req, timeout_ms, on_timeout, on_gone, arg, err);
-}
-
-static const struct vbd_transport transport = {.header = header,
-	.park = park,
-	.answered = unit_ignore,
-	.follow = unit_follow,
-	.wake = unit_ignore};
-
-static void start_api(struct fixture *f)
-{
-	struct vbd_dispatch_config config = {
-		.router = vbd_routes(), .json_max_bytes = &json_max_bytes, .idem_max = 16};
-	struct vbd_caller_list list = {0};
-
-	f->api.daemon = f->svc->daemon;
-	unit_add_caller(&list, "alice", VBD_ROLE_CONTROL);
-	unit_add_caller(&list, "bob", VBD_ROLE_CONTROL);
-	assert_int_equal(
-		vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL),
-		VBD_OK);
-	vbd_credentials_use(f->credentials, NULL);
-	config.auth.callers = &f->svc->daemon->callers;
-	config.auth.credentials = f->credentials;
-	config.context = &f->api;
-	config.keeper = f->svc->daemon->keeper;
-	f->dispatch = vbd_dispatch_create(&config);
-	assert_non_null(f->dispatch);
-}
-
-static void stop_api(struct fixture *f)
-{
-	vbd_request_fini(&f->req);
-	memset(&f->req, 0, sizeof(f->req));
-	vbd_dispatch_destroy(f->dispatch);
-	vbd_credentials_destroy(f->credentials);
+	client_open(f, callers, VBD_ARRAY_LEN(callers));
 }
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-	void *svc = NULL;
-
-	if (!f || svc_setup(&svc) != 0)
-		return -1;
-	f->svc = svc;
-	scratch_make(f->folder);
-	if (!svc_restart_in(f->svc, f->folder))
-		return -1;
-	current = f;
-	start_api(f);
-	*state = f;
+	*state = client_begin(true);
+	start_api(*state);
 	return 0;
 }
 
-static int teardown(void **state)
+#define KEPT_ANSWERS_TEST(name) TEST_WITH(name, struct client *f, setup, client_end)
+
+static void restart(struct client *f)
 {
-	struct fixture *f = *state;
-	void *svc = f->svc;
-	int rc;
-
-	stop_api(f);
-	rc = svc_teardown(&svc);
-	scratch_remove(f->folder);
-	free(f);
-	return rc;
-}
-
-#define KEPT_ANSWERS_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
-
-static void restart(struct fixture *f)
-{
-	stop_api(f);
+	client_close(f);
 	svc_restart(f->svc);
 	start_api(f);
 }
 
-static void send_request(struct fixture *f, const char *caller, const char *key, const char *target,
-	const char *body)
+static void send_request(
+	struct client *f, const char *caller, const char *key, const char *target, const char *body)
 {
-	static const struct vbd_auth_peer peer = {.loopback = true, .local_addr = "127.0.0.1"};
-
-	vbd_request_fini(&f->req);
-	memset(&f->req, 0, sizeof(f->req));
 	f->key = key;
-	(void)snprintf(f->target, sizeof(f->target), "%s", target);
-	(void)snprintf(f->path, sizeof(f->path), "%s", target);
-	(void)snprintf(f->authorization, sizeof(f->authorization), "Bearer %s", caller);
-	f->req.transport = &transport;
-	f->req.path = f->path;
-	f->req.content_bytes = strlen(body);
-	vbd_dispatch_head(f->dispatch, &f->req, "POST", f->target, &peer);
-	if (!f->req.reply.status)
-		vbd_dispatch_body(f->dispatch, &f->req, body, strlen(body));
-	vbd_dispatch_run(f->dispatch, &f->req);
+	client_send(f, caller, "POST", target, body);
 }
 
-static unsigned int post(struct fixture *f, const char *caller, const char *key, const char *target,
-	const char *body)
+static unsigned int post(
+	struct client *f, const char *caller, const char *key, const char *target, const char *body)
 {
 	send_request(f, caller, key, target, body);
-	SVC_UNTIL(f->svc, f->req.reply.status && !f->req.held);
+	(void)client_await(f);
 	return f->req.reply.status;
 }
 
 /* The header is absent from an answer that a later run gives as well. */
-static const char *durable(const struct fixture *f)
+static const char *durable(const struct client *f)
 {
 	return vbd_reply_find_header(&f->req.reply, "Idempotency-Durable");
 }
@@ -265,7 +161,7 @@ KEPT_ANSWERS_TEST(test_kept_answers__the_oldest_make_room)
 }
 
 /* Counts the rows of answers whose body has a text. */
-static int count_bodies(const struct fixture *f, const char *text)
+static int count_bodies(const struct client *f, const char *text)
 {
 	char path[SCRATCH_PATH_BYTES + 64];
 	sqlite3_stmt *stmt = NULL;
@@ -288,7 +184,7 @@ static int count_bodies(const struct fixture *f, const char *text)
 }
 
 /* Damages what is kept of each answer, behind the daemon's back. */
-static void spoil_digests(const struct fixture *f)
+static void spoil_digests(const struct client *f)
 {
 	char path[SCRATCH_PATH_BYTES + 64];
 	sqlite3 *handle = NULL;
@@ -333,7 +229,7 @@ KEPT_ANSWERS_TEST(test_kept_answers__keys_never_reach_the_disk)
 
 /* Connects to a listener that rejects with private data; returns the HTTP status. */
 static unsigned int be_rejected(
-	struct fixture *f, const struct vbd_listener *listener, const char *key)
+	struct client *f, const struct vbd_listener *listener, const char *key)
 {
 	struct vbd_private_data why = {.length_bytes = 8, .bytes = "tenant 7"};
 	struct vbd_connection *passive;
@@ -423,7 +319,7 @@ KEPT_ANSWERS_TEST(test_kept_answers__a_request_that_a_kill_ended_does_not_run_ag
 	/* Nothing waits for a disk that can't be written. */
 	SVC_UNTIL(f->svc, f->req.reply.status && !f->req.held);
 	assert_int_equal(f->req.reply.status, 201);
-	stop_api(f);
+	client_close(f);
 	svc_stop(f->svc);
 	atomic_store(&disk_result, SQLITE_OK);
 	assert_true(svc_start(f->svc));
@@ -453,7 +349,7 @@ KEPT_ANSWERS_TEST(test_kept_answers__a_request_whose_client_leaves_first_does_no
 	(void)pthread_mutex_lock(&disk);
 	send_request(f, "alice", "k", "/v1/pds", pd);
 	f->req.abandoned = true;
-	parked.on_gone(&f->req, parked.arg);
+	f->on_gone(&f->req, f->park_arg);
 	(void)pthread_mutex_unlock(&disk);
 	assert_int_equal(post(f, "alice", "k", "/v1/pds", "{\"name\":\"other\"}"), 201);
 	assert_null(vbd_registry_find_name(f->svc->daemon->pds, "spare"));

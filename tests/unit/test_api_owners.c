@@ -1,164 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The objects of one operator are not there for another, by any route. */
-#include "api/http/dispatch.h"
 #include "api/json/encode.h"
-#include "api/resources/context.h"
 #include "api/resources/connections.h"
 #include "api/routes.h"
 #include "daemon/connections/peer_reports.h"
 
+#include "tests/unit/client.h"
 #include "tests/unit/openapi.h"
-#include "tests/unit/svc.h"
-#include "tests/unit/transport.h"
-
-static const uint64_t json_max_bytes = 65536;
 
 #define MISSING "424242"
 
-struct fixture {
-	struct svc *svc;
-	struct vbd_api api;
-	struct vbd_credentials *credentials;
-	struct vbd_dispatch *dispatch;
-	struct vbd_request req;
-	char target[256], path[256], authorization[64];
-	char key[64]; /* Idempotency-Key; "" for none */
-	char type[32];
-	bool parks; /* a request may wait */
-};
-
-static struct fixture *current;
-
-/* --- a transport ----------------------------------------------------------------------------- */
-
-static const char *header(struct vbd_request *req, const char *name)
-{
-	(void)req;
-	if (strcasecmp(name, "Authorization") == 0)
-		return current->authorization;
-	if (strcasecmp(name, "Host") == 0)
-		return "localhost";
-	if (strcasecmp(name, "Content-Type") == 0)
-		return current->type[0] ? current->type : NULL;
-	if (strcasecmp(name, "Idempotency-Key") == 0)
-		return current->key[0] ? current->key : NULL;
-	return NULL;
-}
-
-static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
-	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
-{
-	(void)req;
-	(void)timeout_ms;
-	(void)on_timeout;
-	(void)on_gone;
-	(void)arg;
-	if (current->parks)
-		return VBD_OK;
-	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "the test parks no requests");
-}
-
-static const struct vbd_transport transport = {.header = header,
-	.park = park,
-	.answered = unit_ignore,
-	.follow = unit_follow,
-	.wake = unit_ignore};
-
-/* --- the fixture ----------------------------------------------------------------------------- */
-
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-	struct vbd_caller_list list = {0};
-	struct vbd_dispatch_config config = {
-		.router = vbd_routes(), .json_max_bytes = &json_max_bytes, .idem_max = 16};
-	void *svc = NULL;
+	static const struct client_caller callers[] = {{"control", VBD_ROLE_CONTROL},
+		{"read", VBD_ROLE_READ}, {"alice", VBD_ROLE_OPERATE}, {"bob", VBD_ROLE_OPERATE}};
+	struct client *client = client_begin(false);
 
-	if (!f || svc_setup(&svc) != 0)
-		return -1;
-	f->svc = svc;
-	f->api.daemon = f->svc->daemon;
-	unit_add_caller(&list, "control", VBD_ROLE_CONTROL);
-	unit_add_caller(&list, "read", VBD_ROLE_READ);
-	unit_add_caller(&list, "alice", VBD_ROLE_OPERATE);
-	unit_add_caller(&list, "bob", VBD_ROLE_OPERATE);
-	if (vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL) !=
-		VBD_OK)
-		return -1;
-	vbd_credentials_use(f->credentials, NULL);
-	config.auth.callers = &f->svc->daemon->callers;
-	config.auth.credentials = f->credentials;
-	config.context = &f->api;
-	f->dispatch = vbd_dispatch_create(&config);
-	current = f;
-	*state = f;
-	return f->dispatch ? 0 : -1;
+	client->may_not_wait = true;
+	client_open(client, callers, VBD_ARRAY_LEN(callers));
+	*state = client;
+	return 0;
 }
 
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-	void *svc = f->svc;
+#define OWNERS_TEST(name) TEST_WITH(name, struct client *f, setup, client_end)
 
-	vbd_request_fini(&f->req);
-	vbd_dispatch_destroy(f->dispatch);
-	vbd_credentials_destroy(f->credentials);
-	free(f);
-	return svc_teardown(&svc);
-}
-
-#define OWNERS_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
-
-/* Returns the HTTP status; the document is the return value of body(). */
-static unsigned int perform(struct fixture *f, const char *caller, enum vbd_method method,
+/* Returns the HTTP status; an answer that does not come at once is none. */
+static unsigned int perform(struct client *f, const char *caller, enum vbd_method method,
 	const char *target, const char *body, const char *type)
 {
-	static const struct vbd_auth_peer peer = {.loopback = true, .local_addr = "127.0.0.1"};
-	size_t len = body ? strlen(body) : 0;
-
-	vbd_request_fini(&f->req);
-	memset(&f->req, 0, sizeof(f->req));
-	(void)snprintf(f->target, sizeof(f->target), "%s", target);
-	(void)snprintf(f->path, sizeof(f->path), "%.*s", (int)strcspn(target, "?"), target);
-	(void)snprintf(f->authorization, sizeof(f->authorization), "Bearer %s", caller);
-	(void)snprintf(f->type, sizeof(f->type), "%s", body ? type : "");
-	f->req.transport = &transport;
-	f->req.path = f->path;
-	f->req.content_bytes = len;
-	vbd_dispatch_head(f->dispatch, &f->req, vbd_method_name(method), f->target, &peer);
-	if (!f->req.reply.status && len)
-		vbd_dispatch_body(f->dispatch, &f->req, body, len);
-	vbd_dispatch_run(f->dispatch, &f->req);
+	f->type = body ? type : NULL;
+	client_send(f, caller, vbd_method_name(method), target, body);
 	return f->req.reply.status;
 }
 
-/* The body of a reply has no NUL at its end. */
-static bool says(const struct fixture *f, const char *text)
-{
-	const struct vbd_reply *reply = &f->req.reply;
-
-	return reply->body && memmem(reply->body, reply->body_bytes, text, strlen(text)) != NULL;
-}
-
-static unsigned int get(struct fixture *f, const char *caller, const char *target)
+static unsigned int get(struct client *f, const char *caller, const char *target)
 {
 	return perform(f, caller, VBD_METHOD_GET, target, NULL, "");
 }
 
-static json_t *document(const struct fixture *f)
-{
-	json_t *json = json_loadb(f->req.reply.body, f->req.reply.body_bytes, 0, NULL);
-
-	assert_non_null(json);
-	return json;
-}
-
-static void owner_is(struct fixture *f, const char *caller, const char *target, const char *owner)
+static void owner_is(struct client *f, const char *caller, const char *target, const char *owner)
 {
 	json_t *json;
 
 	assert_int_equal(get(f, caller, target), 200);
-	json = document(f);
+	json = client_document(f);
 	if (owner)
 		assert_string_equal(json_string_value(json_object_get(json, "owner")), owner);
 	else
@@ -166,13 +51,13 @@ static void owner_is(struct fixture *f, const char *caller, const char *target, 
 	json_decref(json);
 }
 
-static size_t count_items(struct fixture *f, const char *caller, const char *target)
+static size_t count_items(struct client *f, const char *caller, const char *target)
 {
 	json_t *json;
 	size_t count;
 
 	assert_int_equal(get(f, caller, target), 200);
-	json = document(f);
+	json = client_document(f);
 	count = json_array_size(json_object_get(json, "items"));
 	json_decref(json);
 	return count;
@@ -187,7 +72,7 @@ static bool is_common(const char *plural)
 	       strcmp(plural, "assets") == 0;
 }
 
-static struct vbd_registry *registry_of(struct fixture *f, const struct vbd_route *route)
+static struct vbd_registry *registry_of(struct client *f, const struct vbd_route *route)
 {
 	char plural[64] = "";
 
@@ -228,7 +113,7 @@ static const char *body_of(const struct vbd_route *route)
 	return route->body == VBD_BODY_JSON ? "{}" : NULL;
 }
 
-static void ask(struct fixture *f, const struct vbd_route *route, const char *ref, char reply[2048])
+static void ask(struct client *f, const struct vbd_route *route, const char *ref, char reply[2048])
 {
 	const char *braces = strstr(route->pattern, "{ref}");
 	const char *body = body_of(route);
@@ -243,14 +128,14 @@ static void ask(struct fixture *f, const struct vbd_route *route, const char *re
 	if (status != 404)
 		fail_msg("%s of %s: %u %.*s", route->operation, ref, status,
 			(int)f->req.reply.body_bytes, f->req.reply.body);
-	json = document(f);
+	json = client_document(f);
 	(void)snprintf(reply, 2048, "%s %s", json_string_value(json_object_get(json, "code")),
 		json_string_value(json_object_get(json, "detail")));
 	json_decref(json);
 }
 
 /* The answer for what is another's is that for what is missing, but for the reference in it. */
-static void must_be_missing(struct fixture *f, const struct vbd_route *route, const char *ref)
+static void must_be_missing(struct client *f, const struct vbd_route *route, const char *ref)
 {
 	char missing[2048], given[2048], want[2048];
 	char *at;
@@ -267,7 +152,7 @@ static void must_be_missing(struct fixture *f, const struct vbd_route *route, co
 /* Put an object, of which only the head may be looked at, into its registry. @owner: NULL for the
  * daemon, as that of a configured object */
 static struct vbd_object *plant_for(
-	struct fixture *f, struct vbd_registry *registry, const char *owner, const char *name)
+	struct client *f, struct vbd_registry *registry, const char *owner, const char *name)
 {
 	struct vbd_object *object = calloc(1, registry->kind->size_bytes);
 
@@ -281,7 +166,7 @@ static struct vbd_object *plant_for(
 	return object;
 }
 
-static struct vbd_object *plant(struct fixture *f, struct vbd_registry *registry)
+static struct vbd_object *plant(struct client *f, struct vbd_registry *registry)
 {
 	return plant_for(f, registry, "alice", "of-alice");
 }
@@ -325,13 +210,13 @@ OWNERS_TEST(test_owners__a_name_that_is_nearly_right_is_told_unless_it_is_of_ano
 	struct vbd_object *object = plant_for(f, f->svc->daemon->buffers, "bob", "hatch");
 
 	assert_int_equal(get(f, "bob", "/v1/buffers/hacth"), 404);
-	assert_true(says(f, "there is no buffer 'hacth'; did you mean hatch?"));
+	assert_true(client_says(f, "there is no buffer 'hacth'; did you mean hatch?"));
 	assert_int_equal(get(f, "alice", "/v1/buffers/hacth"), 404);
-	assert_true(says(f, "there is no buffer 'hacth'\""));
+	assert_true(client_says(f, "there is no buffer 'hacth'\""));
 	assert_int_equal(get(f, "bob", "/v1/buffers/77"), 404);
-	assert_true(says(f, "there is no buffer '77'\""));
+	assert_true(client_says(f, "there is no buffer '77'\""));
 	assert_int_equal(get(f, "bob", "/v1/transfers?buffer=hacth"), 400);
-	assert_true(says(f, "there is no buffer 'hacth'; did you mean hatch?"));
+	assert_true(client_says(f, "there is no buffer 'hacth'; did you mean hatch?"));
 	uproot(object);
 }
 
@@ -360,7 +245,7 @@ OWNERS_TEST(test_owners__no_list_has_what_belongs_to_another)
 /* --- what is the daemon's, as configured objects ------------------------------------------------
  */
 
-static void must_be_forbidden(struct fixture *f, const struct vbd_route *route, const char *ref)
+static void must_be_forbidden(struct client *f, const struct vbd_route *route, const char *ref)
 {
 	const char *braces = strstr(route->pattern, "{ref}");
 	char target[256];
@@ -370,7 +255,8 @@ static void must_be_forbidden(struct fixture *f, const struct vbd_route *route, 
 		route->pattern, ref, braces + strlen("{ref}"));
 	status = perform(f, "bob", route->method, target, body_of(route),
 		route->body == VBD_BODY_STREAM ? "application/octet-stream" : "application/json");
-	if (status != 403 || !says(f, "belongs to verbsd") || !says(f, "\"forbidden\""))
+	if (status != 403 || !client_says(f, "belongs to verbsd") ||
+		!client_says(f, "\"forbidden\""))
 		fail_msg("%s of %s: %u %.*s", route->operation, ref, status,
 			(int)f->req.reply.body_bytes, f->req.reply.body);
 }
@@ -474,7 +360,7 @@ static const struct {
 	{"FaultCreate", "target", NULL, NULL},
 };
 
-static void refer(struct fixture *f, size_t i, const char *ref, unsigned int want, const char *text)
+static void refer(struct client *f, size_t i, const char *ref, unsigned int want, const char *text)
 {
 	char body[256];
 	unsigned int status;
@@ -482,7 +368,7 @@ static void refer(struct fixture *f, size_t i, const char *ref, unsigned int wan
 	(void)snprintf(body, sizeof(body), "%.*s%s%s", (int)strcspn(references[i].body, "@"),
 		references[i].body, ref, strchr(references[i].body, '@') + 1);
 	status = perform(f, "bob", VBD_METHOD_POST, references[i].target, body, "application/json");
-	if (status != want || !says(f, text) || !says(f, ref))
+	if (status != want || !client_says(f, text) || !client_says(f, ref))
 		fail_msg("%s %s: %u %.*s", references[i].target, body, status,
 			(int)f->req.reply.body_bytes, f->req.reply.body);
 }
@@ -559,10 +445,10 @@ OWNERS_TEST(test_owners__no_reference_of_a_body_takes_what_belongs_to_another)
 /* --- what is shared ----------------------------------------------------------------------------
  */
 
-static bool shows(struct fixture *f, const char *caller, const char *target, const char *member)
+static bool shows(struct client *f, const char *caller, const char *target, const char *member)
 {
 	assert_int_equal(get(f, caller, target), 200);
-	return says(f, member);
+	return client_says(f, member);
 }
 
 OWNERS_TEST(test_owners__keys_of_what_is_the_daemons_are_not_shown)
@@ -583,17 +469,17 @@ OWNERS_TEST(test_owners__keys_of_what_is_the_daemons_are_not_shown)
 	assert_false(shows(f, "read", target, "\"rkey\""));
 }
 
-static unsigned int make_shared(struct fixture *f, const char *caller)
+static unsigned int make_shared(struct client *f, const char *caller)
 {
 	static const char body[] = "{\"name\": \"pool\", \"size_bytes\": 4096, \"share\": "
 				   "\"operators\"}";
 	unsigned int status;
 
-	f->parks = true;
+	f->may_not_wait = false;
 	status = perform(f, caller, VBD_METHOD_POST, "/v1/buffers", body, "application/json");
 	if (!status)
 		SVC_UNTIL(f->svc, f->req.reply.status);
-	f->parks = false;
+	f->may_not_wait = true;
 	return f->req.reply.status;
 }
 
@@ -603,7 +489,7 @@ OWNERS_TEST(test_owners__what_is_shared_is_used_and_not_changed)
 	static const char data[] = "/v1/buffers/pool/data";
 
 	assert_int_equal(make_shared(f, "bob"), 403);
-	assert_true(says(f, "/share"));
+	assert_true(client_says(f, "/share"));
 	assert_int_equal(make_shared(f, "control"), 201);
 	owner_is(f, "bob", "/v1/buffers/pool", NULL);
 	assert_true(shows(f, "bob", "/v1/buffers/pool", "\"share\":\"operators\""));
@@ -617,7 +503,7 @@ OWNERS_TEST(test_owners__what_is_shared_is_used_and_not_changed)
 
 /* --- one object ------------------------------------------------------------------------------ */
 
-static unsigned int make_pd(struct fixture *f, const char *caller, const char *name)
+static unsigned int make_pd(struct client *f, const char *caller, const char *name)
 {
 	char body[160];
 
@@ -643,14 +529,14 @@ OWNERS_TEST(test_owners__a_name_of_another_is_taken_without_details)
 
 	assert_int_equal(make_pd(f, "alice", "mine"), 201);
 	assert_int_equal(make_pd(f, "bob", "mine"), 409);
-	json = document(f);
+	json = client_document(f);
 	assert_string_equal(json_string_value(json_object_get(json, "code")), "name_taken");
 	assert_string_equal(
 		json_string_value(json_object_get(json, "detail")), "the name 'mine' is taken");
-	assert_false(says(f, "/v1/pds/"));
+	assert_false(client_says(f, "/v1/pds/"));
 	json_decref(json);
 	assert_int_equal(make_pd(f, "alice", "mine"), 409);
-	assert_true(says(f, "/v1/pds/"));
+	assert_true(client_says(f, "/v1/pds/"));
 }
 
 OWNERS_TEST(test_owners__what_is_the_daemons_is_seen_and_not_changed)
@@ -666,7 +552,7 @@ OWNERS_TEST(test_owners__what_is_the_daemons_is_seen_and_not_changed)
 	assert_non_null(vbd_registry_find_id(f->svc->daemon->pds, id));
 }
 
-static unsigned int make_listener(struct fixture *f, const char *caller, const char *pd)
+static unsigned int make_listener(struct client *f, const char *caller, const char *pd)
 {
 	char body[160];
 
@@ -678,12 +564,12 @@ static unsigned int make_listener(struct fixture *f, const char *caller, const c
 }
 
 static void deletion_tells(
-	struct fixture *f, const char *caller, size_t n_users, const char *last, const char *detail)
+	struct client *f, const char *caller, size_t n_users, const char *last, const char *detail)
 {
 	json_t *json, *users;
 
 	assert_int_equal(perform(f, caller, VBD_METHOD_DELETE, "/v1/pds/mine", NULL, ""), 409);
-	json = document(f);
+	json = client_document(f);
 	users = json_object_get(json, "users");
 	assert_int_equal(json_array_size(users), n_users);
 	assert_string_equal(json_string_value(json_array_get(users, n_users - 1)), last);
@@ -697,24 +583,24 @@ OWNERS_TEST(test_owners__users_of_other_callers_are_counted_only)
 	assert_int_equal(make_pd(f, "alice", "mine"), 201);
 	assert_int_equal(make_listener(f, "alice", "mine"), 201);
 	deletion_tells(f, "alice", 1, "/v1/listeners/1", "has 1 user");
-	assert_false(says(f, "1 users"));
-	assert_false(says(f, "other callers"));
+	assert_false(client_says(f, "1 users"));
+	assert_false(client_says(f, "other callers"));
 	assert_int_equal(make_listener(f, "control", "mine"), 201);
 	deletion_tells(f, "alice", 1, "/v1/listeners/1", "has 2 users; 1 of other callers");
 	deletion_tells(f, "control", 2, "/v1/listeners/2", "has 2 users");
-	assert_false(says(f, "other callers"));
+	assert_false(client_says(f, "other callers"));
 }
 
-static void delete_selected(struct fixture *f, const char *caller)
+static void delete_selected(struct client *f, const char *caller)
 {
 	json_t *json;
 
-	f->parks = true;
+	f->may_not_wait = false;
 	(void)perform(f, caller, VBD_METHOD_DELETE, "/v1/objects?kind=pd&label=job=x", NULL, "");
 	SVC_UNTIL(f->svc, f->req.reply.status);
-	f->parks = false;
+	f->may_not_wait = true;
 	assert_int_equal(f->req.reply.status, 200);
-	json = document(f);
+	json = client_document(f);
 	assert_int_equal(json_integer_value(json_object_get(json, "selected")), 1);
 	assert_int_equal(json_integer_value(json_object_get(json, "done")), 1);
 	json_decref(json);
@@ -731,7 +617,7 @@ OWNERS_TEST(test_owners__a_selection_has_only_ones_own)
 	assert_int_equal(get(f, "alice", "/v1/pds/mine"), 404);
 }
 
-static size_t count_events(struct fixture *f, const char *caller)
+static size_t count_events(struct client *f, const char *caller)
 {
 	return count_items(f, caller, "/v1/events?type=pd_created&object=pd&limit=1000");
 }
@@ -751,7 +637,7 @@ OWNERS_TEST(test_owners__events_of_another_are_not_told)
 
 /* Makes objects of alice with marks, one that has gone among them, and a connection of bob that
  * alice has accepted. */
-static void mark(struct fixture *f)
+static void mark(struct client *f)
 {
 	struct svc *svc = f->svc;
 	struct vbd_callers *callers = &svc->daemon->callers;
@@ -783,23 +669,23 @@ static void mark(struct fixture *f)
 	vbd_caller_unref(bob);
 }
 
-static void must_not_tell(struct fixture *f, const char *target)
+static void must_not_tell(struct client *f, const char *target)
 {
 	static const char *const marks[] = {MARK, "alice", "7654321"};
 
-	f->parks = true;
+	f->may_not_wait = false;
 	(void)get(f, "bob", target);
 	SVC_UNTIL(f->svc, f->req.reply.status);
-	f->parks = false;
+	f->may_not_wait = true;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(marks); i++) {
-		if (says(f, marks[i]))
+		if (client_says(f, marks[i]))
 			fail_msg("GET %s has %s: %.*s", target, marks[i],
 				(int)f->req.reply.body_bytes, f->req.reply.body);
 	}
 }
 
 /* Reads a route for each object that bob sees. */
-static size_t read_each(struct fixture *f, const struct vbd_route *route)
+static size_t read_each(struct client *f, const struct vbd_route *route)
 {
 	const char *braces = strstr(route->pattern, "{ref}");
 	struct vbd_registry *registry = registry_of(f, route);
@@ -877,19 +763,19 @@ static uint64_t refused_write(struct svc *svc, struct svc_pair pair)
 	return record->object.id;
 }
 
-static bool explanation_says(struct fixture *f, const char *caller,
+static bool explanation_says(struct client *f, const char *caller,
 	const struct vbd_connection *connection, const char *text)
 {
 	char target[64];
 
 	(void)snprintf(target, sizeof(target), "/v1/connections/%" PRIu64 "/explain",
 		connection->object.id);
-	f->parks = true;
+	f->may_not_wait = false;
 	(void)get(f, caller, target);
 	SVC_UNTIL(f->svc, f->req.reply.status);
-	f->parks = false;
+	f->may_not_wait = true;
 	assert_int_equal(f->req.reply.status, 200);
-	return says(f, text);
+	return client_says(f, text);
 }
 
 /* The row of the connection, which is read after a restart. */
@@ -938,12 +824,14 @@ OWNERS_TEST(test_owners__an_explanation_has_no_request_of_another)
 		id = refused_write(f->svc, pair);
 		for (int deleted = 0; deleted < 2; deleted++) {
 			assert_false(explanation_says(f, "bob", pair.active, "7654321"));
-			assert_false(says(f, "0xdeadbeef000") || says(f, "0x00000abc"));
-			assert_true(says(f, "\"request\":null"));
+			assert_false(
+				client_says(f, "0xdeadbeef000") || client_says(f, "0x00000abc"));
+			assert_true(client_says(f, "\"request\":null"));
 			assert_true(explanation_says(f, "alice", pair.active, "7654321"));
-			assert_int_equal(says(f, "0xdeadbeef000"), shared);
+			assert_int_equal(client_says(f, "0xdeadbeef000"), shared);
 			assert_true(explanation_says(f, "read", pair.active, "7654321"));
-			assert_true(explanation_says(f, "control", pair.active, "0xdeadbeef000"));
+			assert_true(explanation_says(
+				f, "control", pair.active, "0xdeadbeef000"));
 			assert_false(row_says(pair.active, "7654321"));
 			pair.active->object.owner = alice;
 			assert_true(row_says(pair.active, "7654321"));
@@ -975,10 +863,10 @@ OWNERS_TEST(test_owners__what_a_peer_asked_of_the_daemons_memory_is_not_told)
 			.remote_addr = 0xdeadbeef000,
 			.rkey = 0xabc};
 		assert_false(explanation_says(f, "bob", pair.passive, "past_end"));
-		assert_false(says(f, "918273645") || says(f, "7654321") ||
-			     says(f, "0xdeadbeef000") || says(f, "0x00000abc"));
+		assert_false(client_says(f, "918273645") || client_says(f, "7654321") ||
+			     client_says(f, "0xdeadbeef000") || client_says(f, "0x00000abc"));
 		assert_true(explanation_says(f, "control", pair.passive, "past_end"));
-		assert_true(says(f, "918273645") && says(f, "0x00000abc"));
+		assert_true(client_says(f, "918273645") && client_says(f, "0x00000abc"));
 		assert_false(row_says(pair.passive, "past_end"));
 	}
 }
@@ -986,10 +874,10 @@ OWNERS_TEST(test_owners__what_a_peer_asked_of_the_daemons_memory_is_not_told)
 /* A repeat of alice's request by bob must neither get her answer nor tell that there is one. */
 OWNERS_TEST(test_owners__an_idempotency_key_is_the_callers_own)
 {
-	(void)snprintf(f->key, sizeof(f->key), "k");
+	f->key = "k";
 	assert_int_equal(make_pd(f, "alice", "mine"), 201);
 	assert_int_equal(make_pd(f, "bob", "mine"), 409);
-	assert_true(says(f, "name_taken"));
+	assert_true(client_says(f, "name_taken"));
 	assert_int_equal(make_pd(f, "alice", "mine"), 201);
 }
 
@@ -1005,8 +893,8 @@ OWNERS_TEST(test_owners__requests_beyond_the_quota_are_refused)
 	assert_true(reader->requests_full_ns > 0);
 	reader->requests_full_ns = UINT64_MAX / 2;
 	assert_int_equal(get(f, "read", "/v1/pds"), 429);
-	assert_true(says(f, "\"throttled\""));
-	assert_true(says(f, "\"requests_per_s\""));
+	assert_true(client_says(f, "\"throttled\""));
+	assert_true(client_says(f, "\"requests_per_s\""));
 	assert_int_equal(get(f, "bob", "/v1/pds"), 200);
 	reader->requests_full_ns = 0;
 	assert_int_equal(get(f, "read", "/v1/pds"), 200);

@@ -1,114 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ended objects of earlier runs, in lists and by themselves. */
-#include "api/http/dispatch.h"
-#include "api/resources/context.h"
 #include "api/resources/records.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "daemon/store/database.h"
 #include "daemon/store/keeper.h"
 #include "daemon/store/tables.h"
-#include "tests/unit/scratch.h"
-#include "tests/unit/svc.h"
-#include "tests/unit/transport.h"
+#include "tests/unit/client.h"
 
 #include <sqlite3.h>
 
-static const uint64_t json_max_bytes = 65536;
-
-struct fixture {
-	struct svc *svc;
-	char folder[SCRATCH_PATH_BYTES];
-	struct vbd_api api;
-	struct vbd_credentials *credentials;
-	struct vbd_dispatch *dispatch;
-	struct vbd_request req;
-	char target[160], path[160], authorization[64];
-	const char *if_match; /* of the next request; NULL for none */
-};
-
-static struct fixture *current;
-
-static const char *header(struct vbd_request *req, const char *name)
+static void start_api(struct client *f)
 {
-	(void)req;
-	if (strcasecmp(name, "Authorization") == 0)
-		return current->authorization;
-	if (strcasecmp(name, "Host") == 0)
-		return "localhost";
-	return strcasecmp(name, "If-Match") == 0 ? current->if_match : NULL;
-}
+	static const struct client_caller callers[] = {
+		{"alice", VBD_ROLE_CONTROL}, {"bob", VBD_ROLE_OPERATE}, {"eve", VBD_ROLE_READ}};
 
-static const struct vbd_transport transport = {.header = header,
-	.park = unit_park,
-	.answered = unit_ignore,
-	.follow = unit_follow,
-	.wake = unit_ignore};
-
-static void start_api(struct fixture *f)
-{
-	struct vbd_dispatch_config config = {
-		.router = vbd_routes(), .json_max_bytes = &json_max_bytes, .idem_max = 16};
-	struct vbd_caller_list list = {0};
-
-	f->api.daemon = f->svc->daemon;
-	unit_add_caller(&list, "alice", VBD_ROLE_CONTROL);
-	unit_add_caller(&list, "bob", VBD_ROLE_OPERATE);
-	unit_add_caller(&list, "eve", VBD_ROLE_READ);
-	assert_int_equal(
-		vbd_credentials_create(&f->svc->daemon->callers, &list, &f->credentials, NULL),
-		VBD_OK);
-	vbd_credentials_use(f->credentials, NULL);
-	config.auth.callers = &f->svc->daemon->callers;
-	config.auth.credentials = f->credentials;
-	config.context = &f->api;
-	config.keeper = f->svc->daemon->keeper;
-	config.server_id = f->svc->daemon->server_id;
-	f->dispatch = vbd_dispatch_create(&config);
-	assert_non_null(f->dispatch);
+	client_open(f, callers, VBD_ARRAY_LEN(callers));
 	vbd_keeper_encode_with(f->svc->daemon, vbd_record_encode);
 }
 
-static void stop_api(struct fixture *f)
+static void stop_api(struct client *f)
 {
 	vbd_keeper_encode_with(f->svc->daemon, NULL);
-	vbd_request_fini(&f->req);
-	memset(&f->req, 0, sizeof(f->req));
-	vbd_dispatch_destroy(f->dispatch);
-	vbd_credentials_destroy(f->credentials);
+	client_close(f);
 }
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-	void *svc = NULL;
-
-	if (!f || svc_setup(&svc) != 0)
-		return -1;
-	f->svc = svc;
-	scratch_make(f->folder);
-	if (!svc_restart_in(f->svc, f->folder))
-		return -1;
-	current = f;
-	start_api(f);
-	*state = f;
+	*state = client_begin(true);
+	start_api(*state);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct fixture *f = *state;
-	void *svc = f->svc;
-	int rc;
+	const struct client *f = *state;
 
-	stop_api(f);
-	rc = svc_teardown(&svc);
-	scratch_remove(f->folder);
-	free(f);
-	return rc;
+	vbd_keeper_encode_with(f->svc->daemon, NULL);
+	return client_end(state);
 }
 
-#define RECORDS_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
+#define RECORDS_TEST(name) TEST_WITH(name, struct client *f, setup, teardown)
 
 static void on_stopped(void *arg)
 {
@@ -116,7 +48,7 @@ static void on_stopped(void *arg)
 }
 
 /* As when the process ends: the API answers until the daemon has stopped. */
-static void restart(struct fixture *f)
+static void restart(struct client *f)
 {
 	struct svc *svc = f->svc;
 
@@ -129,7 +61,7 @@ static void restart(struct fixture *f)
 }
 
 /* The next run gets the files as they are now, as if this one had been killed. */
-static void kill_and_restart(struct fixture *f)
+static void kill_and_restart(struct client *f)
 {
 	static unsigned int copies;
 	char copy[SCRATCH_PATH_BYTES + 32];
@@ -145,38 +77,16 @@ static void kill_and_restart(struct fixture *f)
 	start_api(f);
 }
 
-static unsigned int ask_as(
-	struct fixture *f, const char *caller, const char *method, const char *target)
+static unsigned int ask(struct client *f, const char *method, const char *target)
 {
-	static const struct vbd_auth_peer peer = {.loopback = true, .local_addr = "127.0.0.1"};
-
-	vbd_request_fini(&f->req);
-	memset(&f->req, 0, sizeof(f->req));
-	(void)snprintf(f->target, sizeof(f->target), "%s", target);
-	(void)snprintf(f->path, sizeof(f->path), "%s", target);
-	(void)snprintf(f->authorization, sizeof(f->authorization), "Bearer %s", caller);
-	f->req.transport = &transport;
-	f->req.path = f->path;
-	vbd_dispatch_head(f->dispatch, &f->req, method, f->target, &peer);
-	vbd_dispatch_run(f->dispatch, &f->req);
-	SVC_UNTIL(f->svc, f->req.reply.status);
-	return f->req.reply.status;
-}
-
-static unsigned int ask(struct fixture *f, const char *method, const char *target)
-{
-	return ask_as(f, "alice", method, target);
+	return client_ask(f, "alice", method, target, NULL);
 }
 
 /* The caller frees it. A record has what a reader saw. */
-static json_t *get(struct fixture *f, const char *target)
+static json_t *get(struct client *f, const char *target)
 {
-	json_t *json;
-
-	assert_int_equal(ask_as(f, "eve", "GET", target), 200);
-	json = json_loadb(f->req.reply.body, f->req.reply.body_bytes, 0, NULL);
-	assert_non_null(json);
-	return json;
+	assert_int_equal(client_ask(f, "eve", "GET", target, NULL), 200);
+	return client_document(f);
 }
 
 static const char *text_of(const json_t *object, const char *name)
@@ -185,7 +95,7 @@ static const char *text_of(const json_t *object, const char *name)
 }
 
 /* The ids of a list: "3 2 1". */
-static void assert_ids(struct fixture *f, const char *target, const char *wanted)
+static void assert_ids(struct client *f, const char *target, const char *wanted)
 {
 	json_t *page = get(f, target);
 	json_t *items = json_object_get(page, "items");
@@ -204,7 +114,7 @@ static void assert_ids(struct fixture *f, const char *target, const char *wanted
 
 /* An ended connection, with the id that is returned. What a thread still finds out of a failure
  * would change its record later. */
-static uint64_t fail_to_connect(struct fixture *f, const char *name)
+static uint64_t fail_to_connect(struct client *f, const char *name)
 {
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection;
@@ -215,7 +125,7 @@ static uint64_t fail_to_connect(struct fixture *f, const char *name)
 	return connection->object.id;
 }
 
-static unsigned int count_deaths(struct fixture *f)
+static unsigned int count_deaths(struct client *f)
 {
 	json_t *page = get(f, "/v1/events?code=daemon_died&limit=1000");
 	unsigned int count = (unsigned int)json_array_size(json_object_get(page, "items"));
@@ -339,7 +249,7 @@ RECORDS_TEST(test_records__a_record_that_got_another_id_is_whole_after_a_kill)
 }
 
 /* The entries are those of the event log, in its order. */
-static void expect_events(struct fixture *f, const json_t *timeline, const char *object)
+static void expect_events(struct client *f, const json_t *timeline, const char *object)
 {
 	const json_t *entries = json_object_get(timeline, "items");
 	const json_t *events;
@@ -477,7 +387,7 @@ RECORDS_TEST(test_records__a_list_has_the_fields_that_were_asked_for)
 	json_decref(page);
 }
 
-static void refuses(struct fixture *f, const char *target, const char *code, const char *parameter)
+static void refuses(struct client *f, const char *target, const char *code, const char *parameter)
 {
 	json_t *problem;
 	const json_t *fault;
@@ -553,7 +463,7 @@ RECORDS_TEST(test_records__a_selection_names_what_it_would_delete)
 }
 
 /* The ETag of the newest answer. */
-static void copy_etag(const struct fixture *f, char *ret_tag, size_t tag_bytes)
+static void copy_etag(const struct client *f, char *ret_tag, size_t tag_bytes)
 {
 	const struct vbd_reply *reply = &f->req.reply;
 
@@ -610,14 +520,14 @@ RECORDS_TEST(test_records__another_caller_does_not_see_them)
 	f->svc->daemon->callers.current = NULL;
 	restart(f);
 	assert_int_equal(ask(f, "GET", "/v1/connections/front"), 200);
-	assert_int_equal(ask_as(f, "bob", "GET", "/v1/connections/front"), 404);
-	assert_int_equal(ask_as(f, "bob", "DELETE", "/v1/connections/1"), 404);
-	assert_int_equal(ask_as(f, "bob", "GET", "/v1/connections?state=ended"), 200);
+	assert_int_equal(client_ask(f, "bob", "GET", "/v1/connections/front", NULL), 404);
+	assert_int_equal(client_ask(f, "bob", "DELETE", "/v1/connections/1", NULL), 404);
+	assert_int_equal(client_ask(f, "bob", "GET", "/v1/connections?state=ended", NULL), 200);
 	assert_non_null(memmem(f->req.reply.body, f->req.reply.body_bytes, "\"total\":0", 9));
 }
 
 /* Counts the rows of records whose body has a text. */
-static int count_bodies(const struct fixture *f, const char *text)
+static int count_bodies(const struct client *f, const char *text)
 {
 	char path[SCRATCH_PATH_BYTES + 64];
 	sqlite3_stmt *stmt = NULL;
@@ -641,7 +551,7 @@ static int count_bodies(const struct fixture *f, const char *text)
 }
 
 /* Executes a statement behind the daemon's back. */
-static void change(const struct fixture *f, const char *sql)
+static void change(const struct client *f, const char *sql)
 {
 	char path[SCRATCH_PATH_BYTES + 64];
 	struct vbd_database *database;
@@ -654,7 +564,7 @@ static void change(const struct fixture *f, const char *sql)
 	vbd_database_close(database);
 }
 
-static void assert_unreadable(struct fixture *f, const char *target)
+static void assert_unreadable(struct client *f, const char *target)
 {
 	static const char said[] = "the record of connection 1 in state_dir can't be read";
 
