@@ -143,7 +143,7 @@ unsigned int client_ask(struct client *client, const char *caller, const char *m
 	const char *target, const char *body)
 {
 	client_send(client, caller, method, target, body);
-	(void)client_await(client);
+	SVC_UNTIL(client->svc, client->req.reply.status && !client->req.held);
 	return client->req.reply.status;
 }
 
@@ -157,6 +157,8 @@ void client_prepare(struct client *client, enum vbd_method method, const char *t
 		.method = method,
 		.role = VBD_ROLE_CONTROL};
 	client->api.daemon = client->svc->daemon;
+	client->timeout_ms = 0;
+	client->on_timeout = NULL;
 	client->on_gone = NULL;
 	(void)snprintf(client->target, sizeof(client->target), "%s", target);
 	assert_int_equal(vbd_uri_parse(client->target, &req->uri, NULL), VBD_OK);
@@ -166,8 +168,8 @@ unsigned int client_await(struct client *client)
 {
 	unsigned int turns = 0;
 
-	UNIT_UNTIL (client->req.reply.status && !client->req.held) {
-		vbd_loop_turn(client->svc->daemon->loop, true);
+	UNIT_UNTIL (client->req.reply.status) {
+		vbd_loop_turn(client->svc->daemon->loop, false);
 		turns++;
 	}
 	return turns;

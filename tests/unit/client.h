@@ -69,7 +69,8 @@ unsigned int client_ask(struct client *client, const char *caller, const char *m
  */
 void client_prepare(struct client *client, enum vbd_method method, const char *target);
 
-/** client_await - turn the loop until the request is answered; returns the number of turns */
+/** client_await - turn the loop, without waiting, until the request is answered; returns the number
+ * of turns */
 unsigned int client_await(struct client *client);
 
 /** client_document - the document of the answer; the caller frees it */

@@ -3,42 +3,17 @@
  * over several turns, and all are made in the last one. */
 #include "api/http/router.h"
 #include "api/resources/connections.h"
-#include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/routes.h"
 #include "daemon/connections/connection_batches.h"
-#include "tests/unit/svc.h"
+#include "tests/unit/client.h"
 
 #include <jansson.h>
 
 /* As many as a part gets memory for. */
 #define PER_PART 64
 
-static struct {
-	struct vbd_api api;
-	struct vbd_request req;
-	vbd_request_cb on_gone;
-	void *park_arg;
-} test;
-
-static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
-	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
-{
-	(void)req;
-	(void)timeout_ms;
-	(void)on_timeout;
-	(void)err;
-	test.on_gone = on_gone;
-	test.park_arg = arg;
-	return VBD_OK;
-}
-
-static void answered(struct vbd_request *req)
-{
-	(void)req;
-}
-
-static const struct vbd_transport transport = {.park = park, .answered = answered};
+static struct client test;
 
 static const struct vbd_route *find_route(void)
 {
@@ -55,15 +30,10 @@ static const struct vbd_route *find_route(void)
 static void post(struct svc *svc, json_t *body)
 {
 	assert_non_null(body);
-	vbd_request_fini(&test.req);
-	memset(&test, 0, sizeof(test));
-	test.api.daemon = svc->daemon;
-	test.req.transport = &transport;
-	test.req.context = &test.api;
+	test.svc = svc;
+	client_prepare(&test, VBD_METHOD_POST, "/v1/connection_batches");
 	test.req.route = find_route();
 	assert_non_null(test.req.route);
-	test.req.method = VBD_METHOD_POST;
-	test.req.role = VBD_ROLE_CONTROL;
 	test.req.json = body;
 	/* A part in each turn, and none in the turn of the request. */
 	svc->daemon->turns.budget_ns = 0;

@@ -1,48 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/ud_endpoints, over a whole daemon on the fake provider: the request is parked while a
  * call thread registers the memory of the receives. */
-#include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "tests/unit/slabs.h"
-#include "tests/unit/svc.h"
+#include "tests/unit/client.h"
 
 /* The request under test. */
-static struct {
-	struct vbd_api api;
-	struct vbd_request req;
-	uint64_t timeout_ms;
-	vbd_request_cb on_timeout;
-	vbd_request_cb on_gone;
-	void *park_arg;
-} test;
-
-static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
-	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
-{
-	(void)req;
-	(void)err;
-	test.timeout_ms = timeout_ms;
-	test.on_timeout = on_timeout;
-	test.on_gone = on_gone;
-	test.park_arg = arg;
-	return VBD_OK;
-}
-
-static void answered(struct vbd_request *req)
-{
-	(void)req;
-}
-
-static const struct vbd_transport transport = {.park = park, .answered = answered};
+static struct client test;
 
 /* Takes @body over. */
-static void begin(struct svc *svc, json_t *body)
+static void begin(json_t *body)
 {
-	test.api.daemon = svc->daemon;
-	test.req.context = &test.api;
-	test.req.transport = &transport;
-	test.req.method = VBD_METHOD_POST;
-	test.req.role = VBD_ROLE_CONTROL;
 	test.req.json = body;
 	vbd_create_ud_endpoint(&test.req);
 	json_decref(body);
@@ -51,13 +19,16 @@ static void begin(struct svc *svc, json_t *body)
 
 static int setup(void **state)
 {
-	memset(&test, 0, sizeof(test));
-	return svc_setup(state);
+	int rc = svc_setup(state);
+
+	test = (struct client){.svc = *state};
+	client_prepare(&test, VBD_METHOD_POST, "/v1/ud_endpoints");
+	return rc;
 }
 
 static int teardown(void **state)
 {
-	vbd_reply_fini(&test.req.reply);
+	vbd_request_fini(&test.req);
 	return svc_teardown(state);
 }
 
@@ -71,7 +42,7 @@ static struct vbd_endpoint_record *find(struct svc *svc)
 /* The endpoint that a request with @body makes; takes @body over. */
 static const struct vbd_endpoint *post(struct svc *svc, json_t *body)
 {
-	begin(svc, body);
+	begin(body);
 	SVC_UNTIL(svc, test.req.reply.status);
 	assert_int_equal(test.req.reply.status, 201);
 	assert_non_null(find(svc));
@@ -102,7 +73,7 @@ ENDPOINTS_TEST(test_api_endpoints__parameters_that_are_not_named_have_their_defa
 ENDPOINTS_TEST(test_api_endpoints__the_answer_comes_when_it_is_ready)
 {
 	fake_block("ibv_reg_mr");
-	begin(svc, json_object());
+	begin(json_object());
 	svc_turn(svc);
 	assert_int_equal(test.req.reply.status, 0);
 	assert_int_equal(test.timeout_ms, 0);
@@ -117,7 +88,7 @@ ENDPOINTS_TEST(test_api_endpoints__a_client_that_does_not_wait_sees_it_open)
 {
 	test.req.respond_async = true;
 	fake_block("ibv_reg_mr");
-	begin(svc, json_object());
+	begin(json_object());
 	assert_int_equal(test.req.reply.status, 202);
 	assert_int_equal(find(svc)->endpoint->state, VBD_ENDPOINT_OPENING);
 	fake_unblock();
@@ -129,7 +100,7 @@ ENDPOINTS_TEST(test_api_endpoints__a_wait_that_is_over_leaves_it_opening)
 	test.req.wait_asked = true;
 	test.req.wait_ms = 5000;
 	fake_block("ibv_reg_mr");
-	begin(svc, json_object());
+	begin(json_object());
 	assert_int_equal(test.timeout_ms, 5000);
 	test.on_timeout(&test.req, test.park_arg);
 	assert_int_equal(test.req.reply.status, 202);
@@ -141,7 +112,7 @@ ENDPOINTS_TEST(test_api_endpoints__a_wait_that_is_over_leaves_it_opening)
 ENDPOINTS_TEST(test_api_endpoints__a_client_that_leaves_does_not_stop_it)
 {
 	fake_block("ibv_reg_mr");
-	begin(svc, json_object());
+	begin(json_object());
 	test.on_gone(&test.req, test.park_arg);
 	assert_int_equal(test.req.reply.status, 202);
 	fake_unblock();
@@ -153,9 +124,9 @@ ENDPOINTS_TEST(test_api_endpoints__what_fails_is_a_problem_and_leaves_nothing)
 	static const char *const calls[] = {"ibv_reg_mr", "ibv_create_qp", "ibv_modify_qp"};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
-		memset(&test, 0, sizeof(test));
+		client_prepare(&test, VBD_METHOD_POST, "/v1/ud_endpoints");
 		fake_fail_next(calls[i], ENOMEM);
-		begin(svc, json_pack("{s:s}", "name", "x"));
+		begin(json_pack("{s:s}", "name", "x"));
 		SVC_UNTIL(svc, test.req.reply.status);
 		assert_true(test.req.reply.status >= 400);
 		assert_non_null(memmem(test.req.reply.body, test.req.reply.body_bytes, calls[i],
@@ -164,9 +135,7 @@ ENDPOINTS_TEST(test_api_endpoints__what_fails_is_a_problem_and_leaves_nothing)
 			strlen("resource_error")));
 		assert_false(test.req.acted);
 		assert_int_equal(vbd_registry_count(svc->daemon->ud_endpoints), 0);
-		vbd_reply_fini(&test.req.reply);
 	}
-	memset(&test, 0, sizeof(test));
 	SVC_UNTIL(svc, fake_live().qps + slabs_other_mrs(svc->daemon->fabric) == 0);
 	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
 }
@@ -175,7 +144,7 @@ ENDPOINTS_TEST(test_api_endpoints__one_that_fails_unwatched_stays_with_its_error
 {
 	test.req.respond_async = true;
 	fake_fail_next("ibv_reg_mr", ENOMEM);
-	begin(svc, json_object());
+	begin(json_object());
 	assert_int_equal(test.req.reply.status, 202);
 	SVC_UNTIL(svc, find(svc)->object.ended);
 	assert_int_equal(find(svc)->endpoint->state, VBD_ENDPOINT_FAILED);
@@ -185,7 +154,7 @@ ENDPOINTS_TEST(test_api_endpoints__one_that_fails_unwatched_stays_with_its_error
 ENDPOINTS_TEST(test_api_endpoints__one_that_another_client_deletes_is_a_problem)
 {
 	fake_block("ibv_reg_mr");
-	begin(svc, json_object());
+	begin(json_object());
 	vbd_object_delete(&find(svc)->object);
 	svc_turn(svc);
 	assert_int_equal(test.req.reply.status, 0);

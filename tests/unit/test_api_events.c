@@ -2,41 +2,13 @@
 /* Pages of a long event log, over a whole daemon on the fake provider: searched over several turns.
  */
 #include "api/resources/common_json.h"
-#include "api/resources/context.h"
 #include "api/resources/handlers.h"
-#include "tests/unit/svc.h"
-#include "tests/unit/transport.h"
+#include "tests/unit/client.h"
 
 /* Several times what a part looks at. */
 #define EVENTS 7000
 
-static struct {
-	struct vbd_api api;
-	struct vbd_request req;
-	char target[100];
-	vbd_request_cb on_gone;
-	void *park_arg;
-} test;
-
-static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
-	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
-{
-	/* A request that waits for its turn has no deadline. */
-	assert_int_equal(timeout_ms != 0, on_timeout != NULL);
-	(void)req;
-	(void)err;
-	test.on_gone = on_gone;
-	test.park_arg = arg;
-	return VBD_OK;
-}
-
-static void answered(struct vbd_request *req)
-{
-	(void)req;
-}
-
-static const struct vbd_transport transport = {
-	.header = unit_no_header, .park = park, .answered = answered};
+static struct client test;
 
 static uint64_t log_event(struct svc *svc, enum vbd_event_type type)
 {
@@ -46,29 +18,12 @@ static uint64_t log_event(struct svc *svc, enum vbd_event_type type)
 
 static void ask(struct svc *svc, const char *target, uint64_t wait_ms)
 {
-	memset(&test.req, 0, sizeof(test.req));
-	test.on_gone = NULL;
-	test.api.daemon = svc->daemon;
-	test.req.transport = &transport;
-	test.req.context = &test.api;
-	test.req.method = VBD_METHOD_GET;
-	test.req.role = VBD_ROLE_CONTROL;
+	test.svc = svc;
+	client_prepare(&test, VBD_METHOD_GET, target);
 	test.req.wait_ms = wait_ms;
-	(void)snprintf(test.target, sizeof(test.target), "%s", target);
-	assert_int_equal(vbd_uri_parse(test.target, &test.req.uri, &svc->err), VBD_OK);
 	vbd_list_events(&test.req);
-}
-
-/* Turns until there is an answer; returns the number of turns. */
-static unsigned int await(struct svc *svc)
-{
-	unsigned int turns = 0;
-
-	UNIT_UNTIL (test.req.reply.status) {
-		vbd_loop_turn(svc->daemon->loop, false);
-		turns++;
-	}
-	return turns;
+	/* A request that waits for its turn has no deadline. */
+	assert_int_equal(test.timeout_ms != 0, test.on_timeout != NULL);
 }
 
 static json_t *body(void)
@@ -103,12 +58,12 @@ EVENTS_TEST(test_api_events__a_long_search_takes_several_turns)
 	(void)log_event(svc, VBD_EVENT_DAEMON_STOPPING);
 	svc->daemon->turns.budget_ns = UINT64_MAX;
 	ask(svc, "/v1/events?type=daemon_stopping&after=oldest", 0);
-	assert_int_equal(await(svc), 0);
+	assert_int_equal(client_await(&test), 0);
 	at_once = body();
 	assert_int_equal(json_array_size(json_object_get(at_once, "items")), 1);
 	svc->daemon->turns.budget_ns = 0;
 	ask(svc, "/v1/events?type=daemon_stopping&after=oldest", 0);
-	assert_true(await(svc) >= EVENTS / 2000);
+	assert_true(client_await(&test) >= EVENTS / 2000);
 	in_turns = body();
 	assert_true(json_equal(at_once, in_turns));
 	json_decref(at_once);
@@ -125,7 +80,7 @@ EVENTS_TEST(test_api_events__a_long_page_is_written_over_several_turns)
 	assert_int_equal(json_array_size(json_object_get(at_once, "items")), 1000);
 	svc->daemon->turns.budget_ns = 0;
 	ask(svc, "/v1/events?limit=1000&after=oldest", 0);
-	assert_true(await(svc) >= 10);
+	assert_true(client_await(&test) >= 10);
 	in_turns = body();
 	assert_true(json_equal(at_once, in_turns));
 	json_decref(at_once);
@@ -140,7 +95,7 @@ EVENTS_TEST(test_api_events__a_page_that_just_fits_ends_with_the_log)
 	(void)log_event(svc, VBD_EVENT_DAEMON_STOPPING);
 	last = log_event(svc, VBD_EVENT_DAEMON_STARTED);
 	ask(svc, "/v1/events?type=daemon_stopping&after=oldest&limit=1", 0);
-	(void)await(svc);
+	(void)client_await(&test);
 	page = body();
 	assert_int_equal(json_integer_value(json_object_get(page, "last")), last);
 	assert_non_null(strrchr(json_string_value(json_object_get(page, "next")), '-'));
@@ -159,7 +114,7 @@ EVENTS_TEST(test_api_events__events_that_go_meanwhile_are_told)
 	ask(svc, "/v1/events?type=daemon_stopping", 0);
 	for (uint64_t i = 0; i <= svc->config.records.events; i++)
 		(void)log_event(svc, VBD_EVENT_DAEMON_STARTED);
-	(void)await(svc);
+	(void)client_await(&test);
 	page = body();
 	assert_true(json_is_true(json_object_get(page, "compacted")));
 	json_decref(page);

@@ -73,9 +73,8 @@ static void send_request(
 static unsigned int post(
 	struct client *f, const char *caller, const char *key, const char *target, const char *body)
 {
-	send_request(f, caller, key, target, body);
-	(void)client_await(f);
-	return f->req.reply.status;
+	f->key = key;
+	return client_ask(f, caller, "POST", target, body);
 }
 
 /* The header is absent from an answer that a later run gives as well. */

@@ -2,41 +2,12 @@
 /* Long pages of lists, over a whole daemon on the fake provider: written over several turns. */
 #include "api/http/page.h"
 #include "api/json/encode.h"
-#include "api/resources/context.h"
-#include "tests/unit/svc.h"
-#include "tests/unit/transport.h"
+#include "tests/unit/client.h"
 
 #define BUFFERS 250
 
 /* The request under test. */
-static struct {
-	struct vbd_request req;
-	char target[400];
-	bool refuse_park;
-	vbd_request_cb on_gone;
-	void *park_arg;
-} test;
-
-static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
-	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
-{
-	(void)req;
-	(void)timeout_ms;
-	(void)on_timeout;
-	if (test.refuse_park)
-		return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "too many");
-	test.on_gone = on_gone;
-	test.park_arg = arg;
-	return VBD_OK;
-}
-
-static void answered(struct vbd_request *req)
-{
-	(void)req;
-}
-
-static const struct vbd_transport transport = {
-	.header = unit_no_header, .park = park, .answered = answered};
+static struct client test;
 
 static unsigned int encoded;
 
@@ -78,13 +49,10 @@ static void list_of(struct svc *svc, const struct vbd_page_source *of, const cha
 	struct vbd_caller *caller, enum vbd_role role)
 {
 	walked_over = 0;
-	memset(&test.req, 0, sizeof(test.req));
-	test.req.transport = &transport;
-	test.req.method = VBD_METHOD_GET;
+	test.svc = svc;
+	client_prepare(&test, VBD_METHOD_GET, target);
 	test.req.role = role;
 	test.req.caller = caller;
-	(void)snprintf(test.target, sizeof(test.target), "%s", target);
-	assert_int_equal(vbd_uri_parse(test.target, &test.req.uri, &svc->err), VBD_OK);
 	vbd_page_reply(&test.req, "a-1", of, NULL, svc->daemon->buffers);
 }
 
@@ -130,10 +98,10 @@ PAGES_TEST(test_api_pages__a_long_one_is_the_same_as_in_one_piece)
 	json_t *whole, *sliced;
 
 	for (int role = VBD_ROLE_READ; role <= VBD_ROLE_CONTROL; role++) {
-		test.refuse_park = true;
+		test.may_not_wait = true;
 		list(svc, "/v1/buffers?limit=230", (enum vbd_role)role);
 		whole = body();
-		test.refuse_park = false;
+		test.may_not_wait = false;
 		list(svc, "/v1/buffers?limit=230", (enum vbd_role)role);
 		assert_int_equal(test.req.reply.status, 0);
 		SVC_UNTIL(svc, test.req.reply.status);

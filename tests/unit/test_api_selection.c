@@ -2,42 +2,16 @@
 /* Operations on many selected objects, over a whole daemon on the fake provider: the objects are
  * looked for over several turns. */
 #include "api/http/router.h"
-#include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/routes.h"
-#include "tests/unit/svc.h"
+#include "tests/unit/client.h"
 
 #include <jansson.h>
 
 /* More than a part looks at. */
 #define BUFFERS 2100
 
-static struct {
-	struct vbd_api api;
-	struct vbd_request req;
-	char target[64];
-	vbd_request_cb on_gone;
-	void *park_arg;
-} test;
-
-static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
-	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
-{
-	(void)req;
-	(void)timeout_ms;
-	(void)on_timeout;
-	(void)err;
-	test.on_gone = on_gone;
-	test.park_arg = arg;
-	return VBD_OK;
-}
-
-static void answered(struct vbd_request *req)
-{
-	(void)req;
-}
-
-static const struct vbd_transport transport = {.park = park, .answered = answered};
+static struct client test;
 
 static const struct vbd_route *route_of(const char *pattern)
 {
@@ -53,29 +27,11 @@ static const struct vbd_route *route_of(const char *pattern)
 
 static void delete_buffers(struct svc *svc, const char *target)
 {
-	memset(&test, 0, sizeof(test));
-	test.api.daemon = svc->daemon;
-	test.req.transport = &transport;
-	test.req.context = &test.api;
+	test.svc = svc;
+	client_prepare(&test, VBD_METHOD_DELETE, target);
 	test.req.route = route_of("/v1/objects");
 	assert_non_null(test.req.route);
-	test.req.method = VBD_METHOD_DELETE;
-	test.req.role = VBD_ROLE_CONTROL;
-	(void)snprintf(test.target, sizeof(test.target), "%s", target);
-	assert_int_equal(vbd_uri_parse(test.target, &test.req.uri, &svc->err), VBD_OK);
 	vbd_delete_selected(&test.req);
-}
-
-/* Turns until there is an answer; returns the number of turns. */
-static unsigned int await(struct svc *svc)
-{
-	unsigned int turns = 0;
-
-	UNIT_UNTIL (test.req.reply.status) {
-		vbd_loop_turn(svc->daemon->loop, false);
-		turns++;
-	}
-	return turns;
 }
 
 static json_int_t number(const char *name)
@@ -111,7 +67,7 @@ SELECTION_TEST(test_api_selection__many_objects_are_looked_for_over_several_turn
 {
 	svc->daemon->turns.budget_ns = 0;
 	delete_buffers(svc, "/v1/objects?kind=buffer&all=true&dry_run=true");
-	assert_true(await(svc) >= BUFFERS / 1000);
+	assert_true(client_await(&test) >= BUFFERS / 1000);
 	assert_int_equal(number("selected"), BUFFERS);
 	assert_int_equal(svc->daemon->buffers->open, BUFFERS);
 }
@@ -121,7 +77,7 @@ SELECTION_TEST(test_api_selection__what_comes_meanwhile_is_not_selected)
 	svc->daemon->turns.budget_ns = 0;
 	delete_buffers(svc, "/v1/objects?kind=buffer&all=true");
 	(void)svc_buffer(svc, "late", 1, 0);
-	(void)await(svc);
+	(void)client_await(&test);
 	assert_int_equal(number("selected"), BUFFERS);
 	SVC_UNTIL(svc, svc->daemon->buffers->open == 1);
 }

@@ -1,51 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/srqs, over a whole daemon on the fake provider: the request is parked while a call
  * thread registers the memory of the receives. */
-#include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "daemon/core/quota.h"
-#include "tests/unit/svc.h"
+#include "tests/unit/client.h"
 
 /* The request under test, and what the handler has asked the server for. */
-static struct {
-	struct vbd_api api;
-	struct vbd_request req;
-	vbd_request_cb on_gone;
-	void *park_arg;
-	enum vbd_status park_status;
-} test;
+static struct client test;
 
-static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
-	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+static void post(struct svc *svc, bool may_not_wait)
 {
-	(void)req;
-	assert_int_equal(timeout_ms, 0);
-	assert_null(on_timeout);
-	if (test.park_status != VBD_OK)
-		return vbd_error_set(err, test.park_status, "no");
-	test.on_gone = on_gone;
-	test.park_arg = arg;
-	return VBD_OK;
-}
-
-static void answered(struct vbd_request *req)
-{
-	(void)req;
-}
-
-static const struct vbd_transport transport = {.park = park, .answered = answered};
-
-static void post(struct svc *svc, enum vbd_status park_status)
-{
-	memset(&test, 0, sizeof(test));
-	test.api.daemon = svc->daemon;
-	test.park_status = park_status;
-	test.req = (struct vbd_request){.context = &test.api,
-		.transport = &transport,
-		.method = VBD_METHOD_POST,
-		.role = VBD_ROLE_CONTROL,
-		.json = json_pack("{s:s}", "name", "x")};
+	test.svc = svc;
+	test.may_not_wait = may_not_wait;
+	client_prepare(&test, VBD_METHOD_POST, "/v1/srqs");
+	test.req.json = json_pack("{s:s}", "name", "x");
 	vbd_create_srq(&test.req);
+	assert_int_equal(test.timeout_ms, 0);
 	json_decref(test.req.json);
 	test.req.json = NULL;
 }
@@ -61,7 +31,7 @@ static void expect_nothing_made(struct svc *svc)
 SVC_TEST(test_api_srqs__the_answer_comes_when_the_memory_is_registered)
 {
 	fake_block("ibv_reg_mr");
-	post(svc, VBD_OK);
+	post(svc, false);
 	svc_turn(svc);
 	assert_int_equal(test.req.reply.status, 0);
 	fake_unblock();
@@ -75,7 +45,7 @@ SVC_TEST(test_api_srqs__the_answer_comes_when_the_memory_is_registered)
 SVC_TEST(test_api_srqs__a_failed_registration_is_a_problem)
 {
 	fake_fail_next("ibv_reg_mr", ENOMEM);
-	post(svc, VBD_OK);
+	post(svc, false);
 	SVC_UNTIL(svc, test.req.reply.status);
 	assert_true(test.req.reply.status >= 400);
 	assert_false(test.req.acted);
@@ -86,7 +56,7 @@ SVC_TEST(test_api_srqs__a_failed_registration_is_a_problem)
 SVC_TEST(test_api_srqs__a_client_that_leaves_gets_no_queue)
 {
 	fake_block("ibv_reg_mr");
-	post(svc, VBD_OK);
+	post(svc, false);
 	test.on_gone(&test.req, test.park_arg);
 	fake_unblock();
 	expect_nothing_made(svc);
@@ -95,7 +65,7 @@ SVC_TEST(test_api_srqs__a_client_that_leaves_gets_no_queue)
 
 SVC_TEST(test_api_srqs__a_request_that_can_not_wait_makes_nothing)
 {
-	post(svc, VBD_E_TOO_MANY_REQUESTS);
+	post(svc, true);
 	assert_int_equal(test.req.reply.status, 429);
 	assert_false(test.req.acted);
 	vbd_reply_fini(&test.req.reply);
