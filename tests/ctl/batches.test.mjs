@@ -45,15 +45,16 @@ test('batches: one that failed is told with each transfer that failed', async (t
   assert.equal(stderr, 'verbsctl: transfer/12: the peer refused key 12\nverbsctl: transfer/13: the peer refused key 13\n');
 });
 
-test('batches: the cause of the first failure is told', async (t) => {
+test('batches: the first failure is told once, with its cause; then the others', async (t) => {
   const error = { code: 'remote_access', detail: 'transfer 12: the peer refused key 12', hint: 'Look.', first: null, explain: '/v1/connections/7/explain' };
   const cause = { code: 'access_refused', detail: 'The key is old.', hint: 'Get it again.' };
+  const failures = [12, 13].map((id) => ({ kind: 'transfer', id, name: null, code: 'remote_access', detail: `the peer refused key ${id}` }));
   const server = await FakeServer.start(t, { [POST]: { status: 202, json: running }, 'GET /v1/connections/7/explain': { json: { cause } },
-    'GET /v1/transfer_batches/2': { json: batch({ state: 'failed', failures: [], error }) } });
+    'GET /v1/transfer_batches/2': { json: batch({ state: 'failed', failures, error }) } });
   const { code, stderr } = await ctl(server, ['transfer-batches', 'create', fileOf([one])]);
   assert.equal(code, 1);
   assert.equal(stderr, ['verbsctl: transfer_batch/2: remote_access: transfer 12: the peer refused key 12', '  cause         The key is old.',
-    '  hint          Get it again.', '  explain       verbsctl explain 7', ''].join('\n'));
+    '  hint          Get it again.', '  explain       verbsctl explain 7', 'verbsctl: transfer/13: the peer refused key 13', ''].join('\n'));
 });
 
 for (const [what, name, says] of [['that is not there', '/nowhere/transfers.json', /nowhere\/transfers\.json: No such file/],

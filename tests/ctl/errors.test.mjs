@@ -2,7 +2,7 @@
 // For any answer, or none: the exit status that fits, a message with the reason, and no crash.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -281,11 +281,34 @@ test('errors: a unix socket serves as well', async (t) => {
   assert.equal(server.requests[0].headers.host, 'localhost');
 });
 
-// Runs verbsctl where the folder is /run/verbsd.
+// Runs verbsctl where the folder is /run/verbsd, in a network where nobody listens.
 const IN_SERVICE = 'mount -t tmpfs none /run && mkdir /run/verbsd && mount --bind "$1" /run/verbsd && exec "$0" pds show 1';
-const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0;
+const WITHOUT_SERVICE = 'mount -t tmpfs none /run && exec "$0" pds show 1';
+const canMount = spawnSync('unshare', ['-rmn', 'true']).status === 0;
+const inNamespaces = { skip: !canMount && 'no user namespaces' };
 
-test('errors: the unix socket of the service is the default', { skip: !canMount && 'no user namespaces' }, async (t) => {
+test('errors: a service that does not run is told, with its socket and the command that says why', inNamespaces, async () => {
+  for (const [line, absent] of [[WITHOUT_SERVICE, '/run/verbsd (the service was not started since the boot)'], [IN_SERVICE, '/run/verbsd/verbsd.sock']]) {
+    const { code, stderr } = await ctl(null, ['-rmn', 'sh', '-c', line, CTL, folder()], { program: 'unshare' });
+    assert.equal(code, 5);
+    assert.equal(stderr, `verbsctl: can't reach verbsd: there is no ${absent}, and at http://127.0.0.1:7480: Network is unreachable; `
+      + '`systemctl status verbsd` says whether the service runs\n');
+  }
+});
+
+test('errors: a user who may not open the socket is told who may', async (t) => {
+  const server = await FakeServer.start(t, {}, { unix: true });
+  const socket = server.url.slice('unix:'.length);
+  const bare = process.getuid() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : ['env'];
+  const [, ...args] = [...bare, CTL, 'pds', 'show', '1'];
+  chmodSync(socket, 0o060);
+  const { code, stderr } = await ctl(server, args, { program: bare[0] });
+  assert.equal(code, 5);
+  assert.equal(stderr, `verbsctl: can't reach verbsd at ${server.url}: you may not open this socket; use sudo, `
+    + `or log in as a member of its group (\`ls -l ${socket}\`)\n`);
+});
+
+test('errors: the unix socket of the service is the default', inNamespaces, async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/pds/1': { json: { server_id: 'a' } } }, { unix: true });
   const socket = server.url.slice('unix:'.length);
   await rename(socket, join(dirname(socket), 'verbsd.sock'));

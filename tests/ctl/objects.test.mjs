@@ -59,9 +59,16 @@ test('objects: connections of earlier runs are marked, where there are some', as
   assert.deepEqual(rowsOf(stdout).map((cells) => cells.slice(-2)), [['-', '-'], ['rejected', '00000000000000a0']]);
 });
 
-test('objects: an empty list prints nothing', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/connections': page([]) });
-  assert.equal((await succeeds(server, ['ls'])).stdout, '');
+test('objects: an empty list is empty for a program, and says on standard error where the rest is', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections': page([]), 'GET /v1/buffers': page([]) });
+  for (const [args, says] of [[['ls'], 'no open connections; `verbsctl history` lists the ended ones\n'],
+    [['ls', '--state', 'ended'], 'no connections\n'], [['history'], 'no connections\n'], [['buffers'], 'no buffers\n'], [['ls', '--json'], '']]) {
+    const { code, stdout, stderr } = await ctl(server, args);
+    assert.equal(code, 0);
+    assert.equal(stderr, says);
+    if (!args.includes('--json'))
+      assert.equal(stdout, '');
+  }
 });
 
 test('objects: a list is read page by page, with the filters on each', async (t) => {

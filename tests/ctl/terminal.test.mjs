@@ -129,12 +129,3 @@ test('terminal: what is bad is red, and a warning yellow', async (t) => {
   assert.doesNotMatch((await ctlOnTerminal(server, ['events'], { env: { TERM: 'dumb' } })).stdout, /\u001b/);
   assert.match((await ctlOnTerminal(server, ['events'], { env: { NO_COLOR: '' } })).stdout, /\u001b\[31m/);
 });
-
-test('terminal: an empty list says so there, and is empty for a program', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/connections': page([]) });
-  for (const command of ['ls', 'history']) {
-    assert.equal((await ctlOnTerminal(server, [command])).stdout, 'no connections\r\n');
-    const { stdout, stderr } = await ctl(server, [command]);
-    assert.equal(stdout + stderr, '');
-  }
-});

@@ -63,7 +63,8 @@ test('transfers: --remote may be a unix socket, or the same server', async (t) =
 const REFUSED = [
   { what: 'access that was not granted', op: 'read', buffer: buffer(), says: /does not grant remote_read; create it with --access/ },
   { what: 'a peer that shows no key', op: 'write', buffer: (({ addr, rkey, ...rest }) => rest)(buffer()),
-    says: /the role read does not see them/ },
+    says: /the read role does not see them/ },
+  { what: 'a buffer that grants peers nothing, and so has no key', op: 'write', buffer: buffer({ access: [], rkey: null }), says: /does not grant remote_write; create it with --access/ },
 ];
 
 for (const { what, op, buffer: remote, says } of REFUSED) {
@@ -76,6 +77,16 @@ for (const { what, op, buffer: remote, says } of REFUSED) {
     assert.ok(!server.calls.includes(POST));
   });
 }
+
+test('transfers: memory that the peer does not have is told with the option that names it', async (t) => {
+  const server = await FakeServer.start(t, { ...local, [POST]: done });
+  const peer = await FakeServer.start(t);
+  for (const remote of [`${peer.url}#target`, '#target']) {
+    const { code, stderr } = await ctl(server, ['write', ...base, '--remote', remote]);
+    assert.equal(code, 4);
+    assert.ok(stderr.startsWith(`verbsctl: --remote ${remote}: not_found: `), stderr);
+  }
+});
 
 test('transfers: a peer that is out of reach is named', async (t) => {
   const server = await FakeServer.start(t, { ...local, [POST]: done });

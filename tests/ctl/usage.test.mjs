@@ -114,6 +114,12 @@ for (const { args, says } of WRONG) {
   });
 }
 
+test('usage: an option of a command that is also a common one is told once', async () => {
+  const lines = await helpLines(['buf', 'get', '--help']);
+  assert.equal(lines.filter((line) => line.includes('-o, ')).length, 1);
+  assert.match(lines.join('\n'), /-o, --output FILE/);
+});
+
 test('usage: each command explains itself, and the man page knows it and its options', async () => {
   const man = readFileSync(MAN, 'utf8');
   const [kinds] = man.match(/^_NOUN_ is [^.]+/m);

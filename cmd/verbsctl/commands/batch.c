@@ -16,6 +16,7 @@ static enum vbd_ctl_exit create(
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
 	struct vbd_ctl_answer answer;
+	bool explained;
 	enum vbd_ctl_exit exit_status =
 		vbd_ctl_call(ctl, "POST", kind->collection, body, VBD_CTL_NO_WAIT, &answer);
 
@@ -26,10 +27,12 @@ static enum vbd_ctl_exit create(
 			vbd_ctl_json_put(stdout, answer.json);
 		else
 			vbd_ctl_sentence_put(kind->kind, answer.json, kind->brief);
-		vbd_ctl_object_tell_failures(answer.json);
-		if (wait && vbd_ctl_json_text(answer.json, "error.explain"))
+		/* The error of the batch is its first failure, with the cause. */
+		explained = wait && vbd_ctl_json_text(answer.json, "error.explain");
+		if (explained)
 			(void)vbd_ctl_report_problem(
 				ctl, vbd_ctl_problem_of(kind->collection, answer.json));
+		vbd_ctl_object_tell_failures(answer.json, explained);
 		if (wait && !vbd_ctl_json_is(answer.json, "state", "done"))
 			exit_status = VBD_CTL_FAILED;
 	}

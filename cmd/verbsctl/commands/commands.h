@@ -68,9 +68,9 @@ void vbd_ctl_object_put_brief(const struct vbd_ctl *ctl, json_t *object);
  */
 void vbd_ctl_object_put_state(const struct vbd_ctl *ctl, json_t *object);
 
-/** vbd_ctl_object_tell_failures - print each of the `failures` of a batch or selection as an error
- */
-void vbd_ctl_object_tell_failures(const json_t *batch);
+/** vbd_ctl_object_tell_failures - print the `failures` of a batch or selection, from index @first
+ * on, as errors */
+void vbd_ctl_object_tell_failures(const json_t *batch, size_t first);
 
 /* The others. */
 vbd_ctl_command vbd_ctl_status, vbd_ctl_version, vbd_ctl_daemon_drain, vbd_ctl_daemon_undrain,

@@ -151,7 +151,7 @@ static enum vbd_ctl_exit take_local(struct vbd_ctl *ctl, const char *from, json_
 		exit_status = vbd_ctl_fail("%s: that connection is not brought up by hand", from);
 	else if (exit_status == VBD_CTL_OK && !vbd_ctl_json_has_uint(local, "psn"))
 		exit_status = vbd_ctl_fail("%s: that verbsd does not show the packet number; the "
-					   "role read does not see it (--peer-token-file)",
+					   "read role does not see it (--peer-token-file)",
 			from);
 	if (exit_status == VBD_CTL_OK && json_object_update_missing(body, local) < 0)
 		vbd_ctl_must(NULL);

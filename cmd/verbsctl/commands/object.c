@@ -133,15 +133,17 @@ static enum vbd_ctl_exit cancel_one(struct vbd_ctl *ctl, const char *ref)
 
 /* --- objects selected by labels -------------------------------------------------------------- */
 
-void vbd_ctl_object_tell_failures(const json_t *batch)
+void vbd_ctl_object_tell_failures(const json_t *batch, size_t first)
 {
-	const json_t *failure;
-	size_t i;
+	const json_t *failures = json_object_get(batch, "failures");
 
-	json_array_foreach(json_object_get(batch, "failures"), i, failure)
+	for (size_t i = first; i < json_array_size(failures); i++) {
+		const json_t *failure = json_array_get(failures, i);
+
 		vbd_ctl_fail("%s/%llu: %s", vbd_ctl_json_text(failure, "kind"),
 			(unsigned long long)vbd_ctl_json_uint(failure, "id"),
 			vbd_ctl_json_text(failure, "detail"));
+	}
 }
 
 static void put_selected(const struct vbd_ctl *ctl, json_t *selected)
@@ -160,7 +162,7 @@ static void put_selected(const struct vbd_ctl *ctl, json_t *selected)
 		VBD_CTL_LINES_PUT(selected, {"selected", "{selected}"});
 		return;
 	}
-	vbd_ctl_object_tell_failures(selected);
+	vbd_ctl_object_tell_failures(selected, 0);
 	VBD_CTL_LINES_PUT(selected, {"selected", "{selected}"}, {"done", "{done}"},
 		{"under way", "{pending}"}, {"failed", "{failed}"});
 }

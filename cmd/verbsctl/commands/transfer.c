@@ -168,13 +168,13 @@ static enum vbd_ctl_exit aim(
 {
 	const char *remote = ctl->args.text[VBD_CTL_OPT_REMOTE];
 
-	if (!vbd_ctl_json_text(buffer, "addr") || !vbd_ctl_json_text(buffer, "rkey"))
-		return vbd_ctl_fail("%s: that verbsd does not show address and key; the role "
-				    "read does not see them (--peer-token-file)",
-			remote);
 	if (!grants(buffer, access))
 		return vbd_ctl_fail("%s: the buffer does not grant %s; create it with --access %s",
 			remote, access, access);
+	if (!vbd_ctl_json_text(buffer, "addr") || !vbd_ctl_json_text(buffer, "rkey"))
+		return vbd_ctl_fail("%s: that verbsd does not show address and key; the read role "
+				    "does not see them (--peer-token-file)",
+			remote);
 	set_member(body, "remote.addr", buffer, "addr");
 	set_member(body, "remote.rkey", buffer, "rkey");
 	set_member(body, "remote.size_bytes", buffer, "size_bytes");

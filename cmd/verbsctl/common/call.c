@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #define DEFAULT_URL    "http://127.0.0.1:7480"
-#define SERVICE_SOCKET "/run/verbsd/verbsd.sock"
+#define SERVICE_FOLDER "/run/verbsd" /* systemd makes it at the first start after a boot */
+#define SERVICE_SOCKET SERVICE_FOLDER "/verbsd.sock"
 
 /* Half of the largest page of the server: pages that are quick to make, in few round trips. */
 #define PAGE_ITEMS 500
@@ -19,12 +20,18 @@
 
 /* A service that serves its unix socket is found without a word, also when it refuses this user:
  * its answer says more than that of whoever listens on the loopback. */
-static const char *default_url(void)
+static bool has_service_socket(void)
 {
 	struct stat st;
 
-	return stat(SERVICE_SOCKET, &st) == 0 && S_ISSOCK(st.st_mode) ? "unix:" SERVICE_SOCKET
-								      : DEFAULT_URL;
+	return stat(SERVICE_SOCKET, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+static const char *absent_socket(void)
+{
+	return access(SERVICE_FOLDER, F_OK) == 0 ? SERVICE_SOCKET
+						 : SERVICE_FOLDER
+		       " (the service was not started since the boot)";
 }
 
 /* The value of an option; else of the environment variable; NULL for neither. */
@@ -57,14 +64,19 @@ static enum vbd_ctl_exit open_at(struct vbd_ctl *ctl, struct vbd_ctl_http *http,
 
 enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl)
 {
+	const struct vbd_ctl_credentials credentials = {
+		.token_file = ctl->args.text[VBD_CTL_OPT_TOKEN_FILE],
+		.token_variable = "VERBSD_TOKEN",
+		.token_file_variable = "VERBSD_TOKEN_FILE",
+	};
 	const char *url = option_or(ctl, VBD_CTL_OPT_SERVER, "VERBSD_URL");
+	enum vbd_ctl_exit exit_status;
 
-	return open_at(ctl, &ctl->http, url ? url : default_url(),
-		(struct vbd_ctl_credentials){
-			.token_file = ctl->args.text[VBD_CTL_OPT_TOKEN_FILE],
-			.token_variable = "VERBSD_TOKEN",
-			.token_file_variable = "VERBSD_TOKEN_FILE",
-		});
+	if (!url && has_service_socket())
+		url = "unix:" SERVICE_SOCKET;
+	exit_status = open_at(ctl, &ctl->http, url ? url : DEFAULT_URL, credentials);
+	ctl->http.absent = url ? NULL : absent_socket();
+	return exit_status;
 }
 
 enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const char *path,
@@ -172,7 +184,9 @@ enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const 
 	const char *hash = strrchr(where, '#');
 	struct vbd_ctl_request request = {.method = "GET"};
 	struct vbd_ctl_http peer = {0};
+	struct vbd_ctl_http *http = where == hash ? &ctl->http : &peer;
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	char *asked;
 	char *path;
 	char *url;
 
@@ -181,11 +195,15 @@ enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const 
 	path = vbd_ctl_path(collection, hash + 1, "");
 	request.path = path;
 	url = vbd_ctl_must(strndup(where, (size_t)(hash - where)));
-	if (*url)
-		exit_status = open_at(ctl, &peer, url, credentials);
+	asked = vbd_ctl_format("%s %s", option, where);
+	if (http == &peer)
+		exit_status = open_at(ctl, http, url, credentials);
+	http->asked = asked;
 	if (exit_status == VBD_CTL_OK)
-		exit_status = vbd_ctl_http_call(*url ? &peer : &ctl->http, &request, ret_answer);
+		exit_status = vbd_ctl_http_call(http, &request, ret_answer);
+	http->asked = NULL;
 	vbd_ctl_http_fini(&peer);
+	free(asked);
 	free(url);
 	free(path);
 	return exit_status;
@@ -239,12 +257,14 @@ enum vbd_ctl_exit vbd_ctl_fetch_list(
 	return exit_status;
 }
 
-/* A person takes an empty output for an error; a program counts lines. */
-static void tell_empty(const char *collection)
+/* A person takes an empty output for an error; a program counts lines of standard output. */
+static void tell_empty(const struct vbd_ctl *ctl, const char *collection)
 {
 	const char *kind = strrchr(collection, '/') + 1;
 
-	if (isatty(STDOUT_FILENO))
+	if (strcmp(kind, "connections") == 0 && !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_STATE))
+		fputs("no open connections; `verbsctl history` lists the ended ones\n", stderr);
+	else
 		fprintf(stderr, "no %.*s\n", (int)strcspn(kind, "?"), kind);
 }
 
@@ -281,7 +301,7 @@ enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection, cons
 	if (ctl->json)
 		vbd_ctl_json_put(stdout, list);
 	else if (json_array_size(json_object_get(list, "items")) == 0)
-		tell_empty(collection);
+		tell_empty(ctl, collection);
 	else
 		vbd_ctl_table_put(columns, json_object_get(list, "items"), ctl->color);
 	json_decref(list);

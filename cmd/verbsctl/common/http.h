@@ -13,15 +13,18 @@
 #include <jansson.h>
 
 struct vbd_ctl_http {
-	void *curl;	 /* CURL easy handle; keeps the connection open between requests */
-	char *shown;	 /* the address, for messages */
-	char *base;	 /* "http://127.0.0.1:7480", without a slash at the end */
-	char *unix_path; /* NULL for TCP */
-	char *token;	 /* NULL for none */
-	char *ca;	 /* file of the CA of the server's certificate; NULL: those of the system */
-	char *cert;	 /* file of the client's certificate; NULL for none */
-	char *key;	 /* file of its key; NULL: it is in the file of the certificate */
-	bool json;	 /* print errors as the server's JSON */
+	void *curl;	    /* CURL easy handle; keeps the connection open between requests */
+	char *shown;	    /* the address, for messages */
+	const char *absent; /* the missing socket of the service, for messages; or NULL */
+	const char *asked;  /* option and value that name the requested object; NULL: none */
+	int connect_errno;  /* of the last failed connect; 0 for none */
+	char *base;	    /* "http://127.0.0.1:7480", without a slash at the end */
+	char *unix_path;    /* NULL for TCP */
+	char *token;	    /* NULL for none */
+	char *ca;   /* file of the CA of the server's certificate; NULL: those of the system */
+	char *cert; /* file of the client's certificate; NULL for none */
+	char *key;  /* file of its key; NULL: it is in the file of the certificate */
+	bool json;  /* print errors as the server's JSON */
 	const struct vbd_ctl_args *args; /* the command line, for errors; outlives this */
 	long patience_s; /* longest wait for an answer, added to the request's wait_s */
 };

@@ -38,46 +38,21 @@ char *vbd_ctl_format(const char *fmt, ...)
 	return text;
 }
 
-/* Prints one line, safe for a terminal: the text may quote the server or the user. */
-static VBD_PRINTF(1, 0) void report_va(const char *fmt, va_list ap)
+enum vbd_ctl_exit vbd_ctl_report(enum vbd_ctl_exit exit_status, const char *fmt, ...)
 {
-	char *text = vbd_ctl_format_va(fmt, ap);
-	char *safe = vbd_ctl_text_safe(text, strlen(text));
+	va_list ap;
+	char *text, *safe;
 
+	va_start(ap, fmt);
+	text = vbd_ctl_format_va(fmt, ap);
+	va_end(ap);
+	safe = vbd_ctl_text_safe(text, strlen(text));
 	/* Keeps the order of the two streams if both go to the same file. */
 	(void)fflush(stdout);
 	fprintf(stderr, "verbsctl: %s\n", safe);
 	free(safe);
 	free(text);
-}
-
-enum vbd_ctl_exit vbd_ctl_fail(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	report_va(fmt, ap);
-	va_end(ap);
-	return VBD_CTL_FAILED;
-}
-
-enum vbd_ctl_exit vbd_ctl_usage(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	report_va(fmt, ap);
-	va_end(ap);
-	return VBD_CTL_USAGE;
-}
-
-void vbd_ctl_note(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	report_va(fmt, ap);
-	va_end(ap);
+	return exit_status;
 }
 
 void vbd_ctl_end_if_unread(void)

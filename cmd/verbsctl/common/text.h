@@ -33,20 +33,18 @@ char *vbd_ctl_format(const char *fmt, ...) VBD_PRINTF(1, 2);
 char *vbd_ctl_format_va(const char *fmt, va_list ap) VBD_PRINTF(1, 0);
 
 /**
- * vbd_ctl_fail - print "verbsctl: …" on standard error, safe for a terminal
+ * vbd_ctl_report - print "verbsctl: …" on standard error, safe for a terminal: the text may quote
+ * the server or the user
  * @fmt: printf(3) format without full stop and newline
  *
- * Returns VBD_CTL_FAILED.
+ * Returns @exit_status.
  */
-enum vbd_ctl_exit vbd_ctl_fail(const char *fmt, ...) VBD_PRINTF(1, 2);
+enum vbd_ctl_exit vbd_ctl_report(enum vbd_ctl_exit exit_status, const char *fmt, ...)
+	VBD_PRINTF(2, 3);
 
-/**
- * vbd_ctl_usage - print an error in the command line, as vbd_ctl_fail() does; returns VBD_CTL_USAGE
- */
-enum vbd_ctl_exit vbd_ctl_usage(const char *fmt, ...) VBD_PRINTF(1, 2);
-
-/** vbd_ctl_note - print a message that is not an error, as vbd_ctl_fail() does */
-void vbd_ctl_note(const char *fmt, ...) VBD_PRINTF(1, 2);
+#define vbd_ctl_fail(...)  vbd_ctl_report(VBD_CTL_FAILED, __VA_ARGS__)
+#define vbd_ctl_usage(...) vbd_ctl_report(VBD_CTL_USAGE, __VA_ARGS__)
+#define vbd_ctl_note(...)  ((void)vbd_ctl_report(VBD_CTL_OK, __VA_ARGS__)) /* no error */
 
 /**
  * vbd_ctl_end_if_unread - end the program if nobody reads standard output any more
