@@ -20,7 +20,7 @@ test('errors: a problem names object, code, detail and hint', async (t) => {
   assert.equal(stdout, '');
   assert.equal(stderr, [
     'verbsctl: connection/7: rejected: nobody listens for connections at 192.0.2.2:7471',
-    '  reject reason  IB_CM_REJ_INVALID_SERVICE_ID',
+    '  reject reason IB_CM_REJ_INVALID_SERVICE_ID',
     '  cm event      RDMA_CM_EVENT_REJECTED',
     '  cm status     8',
     '  hint          Is something listening on that port?', ''].join('\n'));
@@ -91,7 +91,7 @@ test('errors: every member of a problem that helps is told', async (t) => {
     device: 'rxe0', capability: 'srq', kept_object: '/v1/kept_objects/2', caller: 'alice', new_member: 'x' }) });
   const { code, stderr } = await ctl(server, ['show', '7']);
   assert.equal(code, 1);
-  for (const line of ['reject reason  IB_CM_REJ_TIMEOUT', 'call          ibv_reg_mr', 'errno         ENOMEM',
+  for (const line of ['reject reason IB_CM_REJ_TIMEOUT', 'call          ibv_reg_mr', 'errno         ENOMEM',
     'wc status     IBV_WC_REM_ACCESS_ERR', 'vendor err    129', 'users         /v1/transfers/1,/v1/transfers/2', 'holder        /v1/buffers/3',
     'limit         64', 'limit name    limits.transfers', 'allow         GET,PUT', 'device        rxe0', 'capability    srq',
     'kept object   /v1/kept_objects/2', 'caller        alice', 'new member    x'])

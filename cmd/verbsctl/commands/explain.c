@@ -42,14 +42,14 @@ enum vbd_ctl_exit vbd_ctl_glossary(struct vbd_ctl *ctl)
 
 /* --- connections and destinations ------------------------------------------------------------ */
 
-/* The flushes are noise, and told as what followed the end. */
+/* The flushes after the first error say nothing about its cause. */
 static void put_followed_by(const json_t *explanation)
 {
 	if (vbd_ctl_json_uint(explanation, "followed_by.flushed") ||
 		vbd_ctl_json_uint(explanation, "followed_by.errors"))
 		VBD_CTL_LINES_PUT(explanation,
-			{"followed by", "{followed_by.flushed} flushes and {followed_by.errors} "
-					"errors, which are noise"});
+			{"after that", "{followed_by.flushed} flushes and {followed_by.errors} "
+				       "errors, which are its consequences"});
 }
 
 void vbd_ctl_explanation_put(const json_t *explanation)
@@ -64,8 +64,8 @@ void vbd_ctl_explanation_put(const json_t *explanation)
 		{"request", "at {request.remote_addr} with key {request.rkey}: {request.op} of "
 			    "{request.length_bytes:text} bytes"});
 	vbd_ctl_list_put("status", vbd_ctl_json_at(explanation, "causes"), "{name}: {detail}");
-	VBD_CTL_LINES_PUT(explanation, {"earlier run", "{server_id}"}, {"error", "{error.detail}"},
-		{"preceded by", "{preceded_by.what}"});
+	VBD_CTL_LINES_PUT(explanation, {"earlier run", "{server_id}"},
+		{"just before", "{preceded_by.what}"}, {"error", "{error.detail}"});
 	put_followed_by(explanation);
 	vbd_ctl_list_put("findings", vbd_ctl_json_at(explanation, "findings"),
 		"{severity} {code}: {detail}");

@@ -264,7 +264,7 @@ static void tell_empty(const struct vbd_ctl *ctl, const char *collection)
 
 	if (strcmp(kind, "connections") == 0 && !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_STATE))
 		fputs("no open connections; `verbsctl history` lists the ended ones\n", stderr);
-	else
+	else if (isatty(STDOUT_FILENO))
 		fprintf(stderr, "no %.*s\n", (int)strcspn(kind, "?"), kind);
 }
 

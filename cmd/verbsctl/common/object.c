@@ -192,7 +192,11 @@ void vbd_ctl_object_put(json_t *object, const char *except)
 		if (!vbd_ctl_is_word(except, name) && json_object_set(shown, name, value) < 0)
 			vbd_ctl_must(NULL);
 	}
+	vbd_ctl_labels(VBD_CTL_LABELS_MEASURE);
 	put_members(shown, "", NULL);
+	vbd_ctl_labels(VBD_CTL_LABELS_FIT);
+	put_members(shown, "", NULL);
+	vbd_ctl_labels(VBD_CTL_LABELS_USUAL);
 	put_lists(shown, "");
 	json_decref(shown);
 }

@@ -13,6 +13,9 @@
 /* Output file; NULL for standard output, which is not a constant expression. */
 static FILE *target;
 
+static size_t label_columns = LABEL_COLUMNS;
+static bool measures_labels;
+
 void vbd_ctl_view_to(FILE *out)
 {
 	target = out;
@@ -131,11 +134,21 @@ void vbd_ctl_table_put(const char *columns, const json_t *rows, bool color)
 	}
 }
 
-/* "  label         text"; two spaces stand behind a long label. The caller frees the line. */
+void vbd_ctl_labels(enum vbd_ctl_labels labels)
+{
+	if (labels != VBD_CTL_LABELS_FIT)
+		label_columns = LABEL_COLUMNS;
+	measures_labels = labels == VBD_CTL_LABELS_MEASURE;
+}
+
+/* "  label         text", which the caller frees; NULL if the label is only measured. */
 static char *line_of(const char *label, const char *text)
 {
-	return vbd_ctl_format("  %-*s %s%s", LABEL_COLUMNS, label,
-		strlen(label) < LABEL_COLUMNS ? "" : " ", text);
+	if (!measures_labels)
+		return vbd_ctl_format("  %-*s %s", (int)label_columns, label, text);
+	if (strlen(label) > label_columns)
+		label_columns = strlen(label);
+	return NULL;
 }
 
 /* Prints a line of a block. @text is safe for a terminal. */
@@ -143,7 +156,8 @@ static void put_line(const char *label, const char *text)
 {
 	char *line = line_of(label, text);
 
-	vbd_ctl_text_put(line);
+	if (line)
+		vbd_ctl_text_put(line);
 	free(line);
 }
 
@@ -151,7 +165,7 @@ void vbd_ctl_label_put(const char *label, const char *text)
 {
 	char *safe = vbd_ctl_text_safe(text, strlen(text));
 	char *line = line_of(label, safe);
-	char *wrapped = vbd_ctl_text_wrap(line, LINE_COLUMNS, LABEL_COLUMNS + 3);
+	char *wrapped = vbd_ctl_text_wrap(line ? line : "", LINE_COLUMNS, label_columns + 3);
 
 	fputs(wrapped, view_out());
 	free(wrapped);

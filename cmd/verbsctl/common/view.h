@@ -104,6 +104,16 @@ void vbd_ctl_lines_put(const json_t *object, const struct vbd_ctl_line *lines, s
 /** vbd_ctl_list_put - print a line for each item, with @text filled, and @label before the first */
 void vbd_ctl_list_put(const char *label, const json_t *items, const char *text);
 
+enum vbd_ctl_labels {
+	VBD_CTL_LABELS_USUAL,
+	VBD_CTL_LABELS_MEASURE, /* measure the labels, and print no line that has one */
+	VBD_CTL_LABELS_FIT,	/* as wide as the longest label that was measured */
+};
+
+/** vbd_ctl_labels - how wide the labels of the next lines are: print a block once to measure, then
+ * again to fit, and then go back to the usual width */
+void vbd_ctl_labels(enum vbd_ctl_labels labels);
+
 /** vbd_ctl_label_put - print " label text", made safe for a terminal, in lines of 100 columns */
 void vbd_ctl_label_put(const char *label, const char *text);
 
