@@ -106,7 +106,8 @@
 	X(TOO_MANY_CLIENTS, "too_many_clients", 503, "As many clients are connected as may be",    \
 		"Try again later, or keep fewer connections; Retry-After says when.")              \
 	X(RANGE_NOT_SATISFIABLE, "range_not_satisfiable", 416,                                     \
-		"The range lies outside the buffer", "The detail names the buffer's size.")        \
+		"The range lies outside the buffer",                                               \
+		"Make the buffer larger, or the range smaller; the detail has both sizes.")        \
 	X(NO_DEVICE, "no_device", 503, "No RDMA device is available for the request",              \
 		"Load the RDMA driver of the NIC (`modprobe` mlx5_ib, mlx4_ib, irdma, bnxt_re, "   \
 		"qedr or iw_cxgb4); `rdma link` and `verbsctl devices` then list it. Without "     \

@@ -56,6 +56,11 @@ struct vbd_similar {
  */
 void vbd_similar_try(struct vbd_similar *similar, const char *name);
 
+/* Arguments of "%s%s%s" behind an unknown name: "; did you mean NAME?", or nothing if @like is
+ * NULL. */
+#define VBD_DID_YOU_MEAN(like) \
+	(like) ? "; did you mean " : "", (like) ? (like) : "", (like) ? "?" : ""
+
 /**
  * vbd_parse_uint - parse a decimal number of at most INT64_MAX, the range of JSON integers
  *

@@ -158,7 +158,7 @@ void vbd_daemon_announce(struct vbd_daemon *daemon)
 
 	if (daemon->config->fault_injection)
 		vbd_log(VBD_LOG_WARNING, NULL,
-			"fault_injection: callers with the role control may have things go wrong; "
+			"fault_injection: callers with the control role may have things go wrong; "
 			"this is for machines for tests");
 	if (count)
 		(void)snprintf(deaths, sizeof(deaths), "; %zu open objects ended with it", count);

@@ -154,7 +154,7 @@ static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_requ
 		return status;
 	if (req->role < needed)
 		return vbd_error_set(err, VBD_E_FORBIDDEN,
-			"%s %.128s needs the role %s; this is %s", vbd_method_name(req->method),
+			"%s %.128s needs the %s role; this is %s", vbd_method_name(req->method),
 			req->path, vbd_role_name(needed), vbd_role_name(req->role));
 	return VBD_OK;
 }

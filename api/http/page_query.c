@@ -133,8 +133,7 @@ enum vbd_status vbd_refuse_name(const char *param, const char *value,
 	const struct vbd_similar *similar, struct vbd_error *err)
 {
 	return vbd_error_input(err, VBD_E_BAD_VALUE, param, "there is no %s '%.64s'%s%s%s", param,
-		value, similar->like ? "; did you mean " : "", similar->like ? similar->like : "",
-		similar->like ? "?" : "");
+		value, VBD_DID_YOU_MEAN(similar->like));
 }
 
 static enum vbd_status parse_filters(struct vbd_page *page, vbd_page_resolve_fn resolve,

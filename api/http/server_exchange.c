@@ -166,7 +166,7 @@ static void check_seat(struct vbd_exchange *exchange)
 	if (req->reply.status)
 		return;
 	(void)vbd_error_set(&err, VBD_E_TOO_MANY_CLIENTS,
-		"all HTTP connections but those of the reserve for the role control are taken");
+		"all HTTP connections but those of the reserve for the control role are taken");
 	vbd_reply_problem(req, &err);
 }
 

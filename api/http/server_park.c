@@ -209,7 +209,7 @@ static enum vbd_status take_share(struct vbd_exchange *exchange, enum vbd_share 
 {
 	static const char *const why[] = {
 		[VBD_SHARE_USED_UP] = "",
-		[VBD_SHARE_KEPT] = "; the others are for the role control",
+		[VBD_SHARE_KEPT] = "; the others are for the control role",
 		[VBD_SHARE_OF_SOURCE] = " from this address or uid, as many as it may have",
 		[VBD_SHARE_OF_CALLER] = " for this caller, as many as it may have",
 	};

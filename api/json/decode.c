@@ -372,8 +372,7 @@ static void refuse_unknown(const struct vbd_field *fields, size_t n_fields, cons
 		vbd_similar_try(&similar, fields[i].name);
 	(void)vbd_fault(faults, VBD_E_UNKNOWN_FIELD, pointer,
 		"%s is not a member of this request%s%s%s", pointer,
-		similar.like ? "; did you mean " : "", similar.like ? similar.like : "",
-		similar.like ? "?" : "");
+		VBD_DID_YOU_MEAN(similar.like));
 }
 
 static void check_required(const json_t *json, const struct vbd_field *fields, size_t n_fields,

@@ -211,13 +211,20 @@ static enum vbd_status check_announced(
 		upload->announced_bytes);
 }
 
+/* The parameter that a range past the end is blamed on: none without an offset, since the body is
+ * too long then. */
+static const char *blamed(const struct upload *upload)
+{
+	return upload->offset ? "offset_bytes" : "";
+}
+
 static enum vbd_status write_upload(
 	void *arg, const void *bytes, size_t len_bytes, struct vbd_error *err)
 {
 	struct upload *upload = arg;
 	uint64_t at = upload->offset + upload->length_bytes;
 	enum vbd_status status =
-		vbd_buffer_check_range(upload->buffer, at, len_bytes, "offset_bytes", err);
+		vbd_buffer_check_range(upload->buffer, at, len_bytes, blamed(upload), err);
 
 	if (status == VBD_OK && len_bytes > upload->announced_bytes - upload->length_bytes)
 		status = check_announced(upload, UINT64_MAX, err);
@@ -253,7 +260,7 @@ static enum vbd_status parse_upload(
 		status = check_announced(upload, req->content_bytes, err);
 	if (status == VBD_OK)
 		status = vbd_buffer_check_range(upload->buffer, upload->offset,
-			known ? req->content_bytes : 0, "offset_bytes", err);
+			known ? req->content_bytes : 0, blamed(upload), err);
 	return status;
 }
 

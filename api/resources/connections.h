@@ -101,7 +101,7 @@ void vbd_connection_wait(struct vbd_request *req, struct vbd_connection *connect
 void vbd_put_explanation(struct vbd_encoder *out, const struct vbd_connection *connection,
 	const struct vbd_explanation *explanation, enum vbd_role role);
 
-/** vbd_put_past_explanation - put `explanation`, as the role read may see it, if @connection has
+/** vbd_put_past_explanation - put `explanation`, as the read role may see it, if @connection has
  * failed: for its row in state_dir */
 void vbd_put_past_explanation(struct vbd_encoder *out, const void *connection);
 

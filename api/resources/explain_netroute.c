@@ -298,8 +298,8 @@ static enum vbd_status parse_host(const struct vbd_request *req, const struct as
 	if (*ret_numeric || req->role >= VBD_ROLE_OPERATE)
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_FORBIDDEN,
-		"the role %s asks for numeric addresses; to look up the name '%.64s' needs the "
-		"role %s",
+		"the %s role asks for numeric addresses; to look up the name '%.64s' needs the "
+		"%s role",
 		vbd_role_name(req->role), asking->host, vbd_role_name(VBD_ROLE_OPERATE));
 }
 

@@ -4,6 +4,7 @@
 
 #include "api/http/request.h"
 #include "api/json/encode.h"
+#include "base/text.h"
 #include "daemon/core/event_types.h"
 #include "rdma/diagnose/cause.h"
 #include "rdma/diagnose/facts.h"
@@ -140,16 +141,19 @@ void vbd_put_glossary_why(struct vbd_encoder *out, const char *name, const struc
 /* The entries to look for, and where they are put. */
 struct search {
 	struct vbd_encoder *out;
-	size_t kind;	  /* GLOSSARY_KIND_COUNT: any */
-	const char *name; /* NULL: any */
-	bool any;	  /* was put */
+	size_t kind;		 /* GLOSSARY_KIND_COUNT: any */
+	struct vbd_similar name; /* its word is the name; NULL: any */
+	bool any;		 /* was put */
 };
 
 static void consider(struct search *search, const struct entry *entry)
 {
-	if ((search->kind != GLOSSARY_KIND_COUNT && entry->kind != search->kind) ||
-		(search->name && strcasecmp(entry->name, search->name) != 0))
+	if (search->kind != GLOSSARY_KIND_COUNT && entry->kind != search->kind)
 		return;
+	if (search->name.word && strcasecmp(entry->name, search->name.word) != 0) {
+		vbd_similar_try(&search->name, entry->name);
+		return;
+	}
 	put_entry(search->out, NULL, entry);
 	search->any = true;
 }
@@ -177,22 +181,19 @@ static void consider_rows(struct search *search)
 					 .type = type});
 }
 
-/* Put entries of @kind (GLOSSARY_KIND_COUNT: any) with @name (NULL: any) as `items`, and return
- * whether there are any. */
-static bool put_entries(struct vbd_encoder *out, size_t kind, const char *name)
+/* Put the entries as `items`. */
+static void put_entries(struct search *search)
 {
-	struct search search = {.out = out, .kind = kind, .name = name};
 	struct vbd_why why;
 
-	vbd_begin_array(out, "items");
+	vbd_begin_array(search->out, "items");
 	for (size_t i = 0; vbd_why_at(i, &why); i++) {
 		const struct entry entry = entry_of_why(&why);
 
-		consider(&search, &entry);
+		consider(search, &entry);
 	}
-	consider_rows(&search);
-	vbd_end(out);
-	return search.any;
+	consider_rows(search);
+	vbd_end(search->out);
 }
 
 void vbd_list_glossary(struct vbd_request *req)
@@ -207,7 +208,7 @@ void vbd_list_glossary(struct vbd_request *req)
 		return;
 	}
 	out = vbd_encode_begin();
-	(void)put_entries(&out, kind, NULL);
+	put_entries(&(struct search){.out = &out, .kind = kind});
 	vbd_reply_json(req, 200, &out);
 }
 
@@ -215,14 +216,17 @@ void vbd_list_glossary(struct vbd_request *req)
 void vbd_get_glossary(struct vbd_request *req)
 {
 	struct vbd_encoder out = vbd_encode_begin();
+	struct search search = {
+		.out = &out, .kind = GLOSSARY_KIND_COUNT, .name = {.word = req->ref}};
 	struct vbd_error err = {0};
 
-	if (put_entries(&out, GLOSSARY_KIND_COUNT, req->ref)) {
+	put_entries(&search);
+	if (search.any) {
 		vbd_reply_json(req, 200, &out);
 		return;
 	}
 	vbd_encode_drop(&out);
-	(void)vbd_error_set(&err, VBD_E_NOT_FOUND,
-		"the name '%.64s' is unknown; GET /v1/glossary lists all names", req->ref);
+	(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the name '%.64s' is unknown%s%s%s", req->ref,
+		VBD_DID_YOU_MEAN(search.name.like));
 	vbd_reply_problem(req, &err);
 }

@@ -61,7 +61,7 @@ enum vbd_status vbd_keep_take(struct vbd_request *req, struct vbd_labels *labels
 	status = vbd_keep_take_members(req->json, what->of, &input, &req->faults, err);
 	if (status == VBD_OK && input.share && req->role != VBD_ROLE_CONTROL)
 		status = vbd_error_input(err, VBD_E_FORBIDDEN, "/share",
-			"only the role control may share an object");
+			"only the control role may share an object");
 	if (status == VBD_OK && !input.keep)
 		status = vbd_keep_refuse_policy(&input, err);
 	else if (status == VBD_OK)

@@ -75,7 +75,7 @@ static enum vbd_status check_removal(struct vbd_request *req, const struct vbd_r
 	if (vbd_caller_may_change(req->caller, kept->object.owner))
 		return vbd_tag_unchanged(req, registry->singular, NULL, err);
 	return vbd_error_set(err, VBD_E_FORBIDDEN,
-		"%.64s is kept for verbsd; only the role control may change it", req->ref);
+		"%.64s is kept for verbsd; only the control role may change it", req->ref);
 }
 
 bool vbd_keep_remove(struct vbd_request *req, enum vbd_object_kind of)

@@ -103,7 +103,7 @@ static enum vbd_status check_removal(
 	if (vbd_caller_may_change(req->caller, record->object.owner))
 		return check_tag(req, record, err);
 	return vbd_error_set(err, VBD_E_FORBIDDEN,
-		"%.64s belongs to verbsd; only the role control may change it", req->ref);
+		"%.64s belongs to verbsd; only the control role may change it", req->ref);
 }
 
 bool vbd_record_remove(struct vbd_request *req, const struct vbd_task_kind *kind)

@@ -20,7 +20,7 @@ static enum vbd_status check_shown(
 
 	if (!value)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, pointer,
-			"%s is missing: the peer's verbsd does not show it to the role read",
+			"%s is missing: the peer's verbsd does not show it to the read role",
 			pointer);
 	if (json_is_null(value) && state && strcmp(state, "ready") == 0)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, pointer,

@@ -357,7 +357,7 @@ static enum vbd_status refuse_key(const char *name, struct vbd_error *err)
 	const struct vbd_config_key *like = key_like(name);
 
 	return vbd_error_input(err, VBD_E_UNKNOWN_FIELD, name, "%.80s: unknown key%s%s%s", name,
-		like ? "; did you mean " : "", like ? like->name : "", like ? "?" : "");
+		VBD_DID_YOU_MEAN(like ? like->name : NULL));
 }
 
 static const struct vbd_config_key *find_key(const char *name)

@@ -47,7 +47,7 @@ enum vbd_status vbd_config_check_addr(const struct vbd_config *config, const str
 		!(tls && asks_certificate(&config->tls)))
 		return vbd_error_input(err, VBD_E_PERMISSION_DENIED, "listen",
 			"listen: an address that other hosts reach needs callers_file, "
-			"control_token_file or tls.client_ca, since a client with the role control "
+			"control_token_file or tls.client_ca, since a client with the control role "
 			"can read and write "
 			"the memory of peers");
 	*ret_tls = tls;

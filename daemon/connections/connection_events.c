@@ -102,15 +102,15 @@ static void established(struct vbd_connection *connection)
 		conn->qp.info.lqpn, conn->qp.info.rqpn);
 }
 
-/* Nothing tells what the peer asked for: the device answers it, and moves the QP to ERR. */
+/* Nothing tells which request it was: the device answers it, and moves the QP to ERR. */
 static void refused(struct vbd_connection *connection)
 {
 	static const char *const texts[VBD_REFUSAL_COUNT] = {
 		[VBD_REFUSAL_QP_STATE] =
 			"the device moved the queue pair to ERR, and no work request failed: most "
 			"likely it refused an access to memory",
-		[VBD_REFUSAL_ASYNC_EVENT] =
-			"the device refused what the peer asked for: a wrong key, range or access",
+		[VBD_REFUSAL_ASYNC_EVENT] = "the device here refused a request of the peer: a "
+					    "wrong key, range or access",
 	};
 	const struct vbd_conn *conn = connection->conn;
 	char peer[VBD_ADDR_TEXT_BYTES] = "brought up by hand";

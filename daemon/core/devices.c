@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/devices.h"
 
+#include "base/text.h"
+
 #include <sys/resource.h>
 
 struct vbd_device *vbd_device_find_ref(
 	const struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
 	struct vbd_device *found = NULL;
+	const char *like;
 	uint64_t id = 0;
 	bool by_id = vbd_ref_is_id(ref, &id);
 
@@ -16,9 +19,12 @@ struct vbd_device *vbd_device_find_ref(
 		if (by_id ? device->id == id : strcmp(device->name, ref) == 0)
 			found = device;
 	}
-	if (!found)
-		(void)vbd_error_set(err, VBD_E_NOT_FOUND, "there is no device '%.64s'", ref);
-	return found;
+	if (found)
+		return found;
+	like = vbd_fabric_device_like(daemon->fabric, ref);
+	(void)vbd_error_set(err, VBD_E_NOT_FOUND, "there is no device '%.64s'%s%s%s", ref,
+		VBD_DID_YOU_MEAN(like));
+	return NULL;
 }
 
 const struct vbd_daemon *vbd_device_daemon(const struct vbd_device *device)

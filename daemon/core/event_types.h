@@ -76,7 +76,7 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 	X(VBD_EVENT_REQUEST_REFUSED, "request_refused", VBD_EVENT_DATA_REFUSAL, \
 		"An API request was refused for its token or origin") \
 	X(VBD_EVENT_AUDIT, "audit", VBD_EVENT_DATA_CODE, \
-		"A caller changed something or failed to, as audit_file says; for the role control only") \
+		"A caller changed something or failed to, as audit_file says; for the control role only") \
 	X(VBD_EVENT_SECURITY_CONNECT_REFUSED, "security_connect_refused", VBD_EVENT_DATA_CODE, \
 		"A listener refused a connect request; beyond ten in a row, how many more within ten seconds") \
 	X(VBD_EVENT_SECURITY_CLIENTS_TURNED_AWAY, "security_clients_turned_away", VBD_EVENT_DATA_CODE, \

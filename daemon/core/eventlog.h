@@ -173,7 +173,7 @@ const struct vbd_event *vbd_eventlog_look(const struct vbd_eventlog *eventlog, u
 
 /** vbd_event_is_for - whether a caller may know of an event: an operator gets those of its own
  * objects, of devices, and of the daemon as far as they don't tell who else is there; the audit is
- * for the role control */
+ * for the control role */
 bool vbd_event_is_for(const struct vbd_event *event, const struct vbd_caller *caller);
 
 /** vbd_eventlog_watches - the list of struct vbd_watch (daemon/core/watch.h) called after each

@@ -392,12 +392,11 @@ struct vbd_object *vbd_registry_find_for(const struct vbd_registry *registry, co
 		like = vbd_registry_similar(registry, ref);
 	if (!object)
 		(void)vbd_error_set(err, VBD_E_NOT_FOUND, "there is no %s '%.64s'%s%s%s",
-			registry->singular, ref, like ? "; did you mean " : "", like ? like : "",
-			like ? "?" : "");
+			registry->singular, ref, VBD_DID_YOU_MEAN(like));
 	if (!object || !daemon || vbd_caller_may(daemon->callers.current, object, purpose))
 		return object;
 	(void)vbd_error_set(err, VBD_E_FORBIDDEN,
-		"%s %.64s belongs to verbsd; only the role control may %s it", registry->singular,
+		"%s %.64s belongs to verbsd; only the control role may %s it", registry->singular,
 		ref, purpose == VBD_TO_USE ? "use" : "change");
 	return NULL;
 }

@@ -172,7 +172,7 @@ static void gather(const struct vbd_daemon *daemon, const struct vbd_destination
 	struct search search = {.interfaces = daemon->fabric->interfaces};
 	struct way way;
 
-	*facts = (struct vbd_facts){0};
+	*facts = (struct vbd_facts){.destination = true};
 	facts->memlock_known = true;
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
 	vbd_explain_netroute(daemon, netroute, facts);

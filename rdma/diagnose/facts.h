@@ -170,6 +170,8 @@ extern const struct vbd_finding_row vbd_finding_rows[VBD_FINDING_COUNT];
 struct vbd_facts {
 	struct vbd_incident incident;
 
+	bool destination; /* asked about before there is a connection */
+
 	/* The connection; all false and 0 for a destination. */
 	bool open;			 /* not ended */
 	bool established;		 /* established now */
@@ -253,7 +255,7 @@ static inline bool vbd_findings_bad(const struct vbd_findings *findings)
 	       vbd_finding_rows[findings->items[0].code].severity == VBD_FINDING_IS_ERROR;
 }
 
-/** vbd_facts_dead_peer_detect_ms - the time until a send to a dead peer fails, at most: ACK timeout
+/** vbd_facts_dead_peer_detect_ms - about the time until a send to a dead peer fails: ACK timeout
  * x (retry_count + 1), rounded up. False if unknown or unlimited. */
 bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_ms);
 

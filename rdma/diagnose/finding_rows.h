@@ -14,7 +14,7 @@
 
 /* clang-format off */
 #define VBD_FINDING_DEAD_PEER_DETAIL \
-	"While data is sent, a dead peer is noticed after {patience} at the latest: {ack_time} (ack_timeout {ack_timeout}) x {tries} tries (retry_count {retry_count})."
+	"While data is sent, a dead peer is noticed after about {patience}: {ack_time} (ack_timeout {ack_timeout}) x {tries} tries (retry_count {retry_count}). A device may wait up to four times as long."
 #define VBD_FINDING_RNR_TIMER_DETAIL \
 	"While no receive is posted here, the peer waits {rnr_time} before each retry (min_rnr_timer {min_rnr_timer})."
 
@@ -87,10 +87,10 @@
 		"The route to the peer leaves by {netdev}; the GID belongs to {gid_netdev}.", \
 		"the route to the peer leaves by another interface than that of the GID", \
 		"An existing connection keeps its path; a new connection may fail. See `ip route get ADDR`.") \
-	X(NEIGHBOUR_UNKNOWN, "neighbour_unknown", WARNING, is_neighbour(facts, "incomplete"), \
-		"{hop} has not answered on {netdev} yet: the neighbour entry is incomplete.", \
-		"the kernel is asking for the next hop's hardware address and has no answer yet", \
-		"If this lasts, no host has that address on this network: ping the address.") \
+	X(NEIGHBOUR_UNKNOWN, "neighbour_unknown", WARNING, is_neighbour(facts, "incomplete") || (facts->destination && is_neighbour(facts, "none")), \
+		facts->destination ? "Nothing shows that {hop} is there: it has not answered on {netdev} yet." : "{hop} has not answered on {netdev} yet: the neighbour entry is incomplete.", \
+		"the kernel has no hardware address of the next hop: it is asking for one, or, before a connection is made, has not asked yet", \
+		"Ping the address: without an answer, no host has that address on this network, or it drops pings.") \
 	X(MTU_BELOW_PORT, "mtu_below_port", WARNING, facts->path_mtu_bytes && facts->path_mtu_bytes < port_mtu && !facts->mtu_asked, \
 		"The path MTU is {path_mtu} bytes; the port here carries {port_mtu}.", \
 		"the path MTU is smaller than the port's MTU, and was not limited by the request", \
@@ -133,7 +133,7 @@
 		"Set qp.initiator_depth here and qp.responder_resources on the peer to 1 or more.") \
 	X(DEAD_PEER, "dead_peer", INFO, timed && ends && patience_ms <= SLOW_MS, \
 		VBD_FINDING_DEAD_PEER_DETAIL, \
-		"the time to notice a dead peer while sending: ACK timeout x (retry_count + 1)", \
+		"the time to notice a dead peer while sending: about ACK timeout x (retry_count + 1); InfiniBand allows a device up to four times that", \
 		"qp.ack_timeout and qp.retry_count set this time.") \
 	X(DEAD_PEER_TCP, "dead_peer_tcp", INFO, facts->open && facts->reliable && facts->iwarp, \
 		"{device} is iWARP: TCP decides when a dead peer is noticed.", \

@@ -360,7 +360,7 @@
 	PROBLEM(DEVICE_REMOVED, \
 		"the driver was unloaded, the link deleted, the card removed or reset") \
 	PROBLEM(QP_FATAL, \
-		"the device refused what the peer asked for (a wrong rkey, a range past the end, an access that was not granted); the device failed the QP") \
+		"the device here refused a request of the peer (a wrong rkey, a range past the end, an access that was not granted); the device failed the QP") \
 	PROBLEM(RESOURCE_ERROR, \
 		"the device, the memory or a limit is exhausted") \
 	PROBLEM(PROTOCOL_ERROR, \

@@ -139,10 +139,11 @@ uint8_t vbd_min_rnr_timer_code(uint64_t ns);
 uint8_t vbd_ack_timeout_code(uint64_t ns);
 
 /**
- * vbd_dead_peer_ms - the longest time until a dead peer is noticed while data is sent, rounded up
+ * vbd_dead_peer_ms - about how long it takes to notice a dead peer while data is sent, rounded up
  *
- * Every try waits for the ACK timeout once. Returns false if the time is infinite: with code 0, and
- * with a @retry_count of 7 where @soft_roce, whose driver does not count 7 down (rxe_comp.c, 6.1).
+ * Every try waits for the ACK timeout once, and up to four times as long on some devices (IBTA
+ * 9.7.6.1.3). Returns false if the time is infinite: with code 0, and with a @retry_count of 7
+ * where @soft_roce, whose driver does not count 7 down (rxe_comp.c, 6.1).
  * On other devices 7 is seven retries: only rnr_retry has an infinite value.
  */
 bool vbd_dead_peer_ms(

@@ -48,7 +48,7 @@ enum vbd_reason {
 };
 
 /*
- * How it is known that the device of this side refused what the peer asked for, which ends the
+ * How it is known that the device of this side refused a request of the peer, which ends the
  * connection. X(SYMBOL, name)
  */
 #define VBD_REFUSAL_MAP(X)                                                               \

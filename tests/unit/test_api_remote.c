@@ -41,9 +41,9 @@ TEST(test_remote__what_can_not_be_taken_says_why)
 		enum vbd_status status;
 		const char *pointer, *text;
 	} rows[] = {
-		{"{\"rkey\": \"0x1\"}", VBD_E_MISSING_FIELD, "/remote/addr", "role read"},
+		{"{\"rkey\": \"0x1\"}", VBD_E_MISSING_FIELD, "/remote/addr", "read role"},
 		{"{\"addr\": \"0x1\", \"size_bytes\": 8}", VBD_E_MISSING_FIELD, "/remote/rkey",
-			"role read"},
+			"read role"},
 		{"{\"addr\": null, \"rkey\": null, \"state\": \"revoked\"}", VBD_E_MISSING_FIELD,
 			"/remote/addr", "memory is revoked"},
 		{"{\"addr\": null, \"rkey\": \"0x1\"}", VBD_E_MISSING_FIELD, "/remote/addr",

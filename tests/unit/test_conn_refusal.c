@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device refuses what the peer asked for, such as a write with a wrong key: it answers the peer
+ * The device refuses a request of the peer, such as a write with a wrong key: it answers the peer
  * and moves the QP to ERR, and may say no more than that.
  */
 #include "tests/unit/rig.h"

@@ -345,6 +345,13 @@ TEST(test_facts__the_way_is_looked_at)
 	assert_only(&facts, VBD_FINDING_NEIGHBOUR_FAILED);
 	facts.netroute.neighbour = "incomplete";
 	assert_only(&facts, VBD_FINDING_NEIGHBOUR_UNKNOWN);
+	facts.netroute.neighbour =
+		"none"; /* a kernel that needs no neighbour any more forgets it */
+	vbd_facts_judge(&facts, &findings);
+	assert_null(find(&findings, VBD_FINDING_NEIGHBOUR_UNKNOWN));
+	facts.destination = true;
+	assert_only(&facts, VBD_FINDING_NEIGHBOUR_UNKNOWN);
+	facts.destination = false;
 	facts.netroute.local = true;
 	facts.netroute_has_rdma = false;
 	assert_only(&facts, VBD_FINDING_SAME_HOST);

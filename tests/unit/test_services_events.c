@@ -240,7 +240,7 @@ SVC_TEST(test_services_events__a_transfer_that_the_peer_refuses)
 		"connection_established info ->established -: 10.0.0.1:20001 -> 10.0.0.1:0 on "
 		"fake0, lqpn 0x000012, rqpn 0x000011\n"
 		"security_peer_refused warning ->failed qp_fatal: peer 10.0.0.1, rqpn 0x000011: "
-		"the device refused what the peer asked for: a wrong key, range or access\n"
+		"the device here refused a request of the peer: a wrong key, range or access\n"
 		"connection_ended warning ->failed qp_fatal: failed: qp_fatal: A peer's access to "
 		"a QP's memory was refused\n");
 }
