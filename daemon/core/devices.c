@@ -5,6 +5,16 @@
 
 #include <sys/resource.h>
 
+/* The name of a device that the author of @name may have meant; NULL if none is like it. */
+static const char *device_like(const struct vbd_daemon *daemon, const char *name)
+{
+	struct vbd_similar similar = {.word = name};
+
+	vbd_list_for_each (link, &daemon->fabric->devices)
+		vbd_similar_try(&similar, VBD_CONTAINER_OF(link, struct vbd_device, link)->name);
+	return similar.like;
+}
+
 struct vbd_device *vbd_device_find_ref(
 	const struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
@@ -21,7 +31,7 @@ struct vbd_device *vbd_device_find_ref(
 	}
 	if (found)
 		return found;
-	like = vbd_fabric_device_like(daemon->fabric, ref);
+	like = device_like(daemon, ref);
 	(void)vbd_error_set(err, VBD_E_NOT_FOUND, "there is no device '%.64s'%s%s%s", ref,
 		VBD_DID_YOU_MEAN(like));
 	return NULL;
@@ -36,12 +46,16 @@ enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *n
 	struct vbd_device **ret_device, struct vbd_error *err)
 {
 	struct vbd_error error = {0};
+	const char *like;
 	enum vbd_status status = vbd_fabric_choose(daemon->fabric, name, ret_device, &error);
 
 	if (!status)
 		return VBD_OK;
-	return *name ? vbd_error_input(err, status, "/device", "%s", error.text)
-		     : vbd_error_set(err, status, "%s", error.text);
+	if (!*name)
+		return vbd_error_set(err, status, "%s", error.text);
+	like = status == VBD_E_NO_DEVICE ? device_like(daemon, name) : NULL;
+	return vbd_error_input(
+		err, status, "/device", "%s%s%s%s", error.text, VBD_DID_YOU_MEAN(like));
 }
 
 bool vbd_ready_device(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes)

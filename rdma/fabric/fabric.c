@@ -3,7 +3,6 @@
 
 #include "base/attr.h"
 #include "base/clock.h"
-#include "base/text.h"
 #include "rdma/data/calls.h"
 #include "rdma/data/channel.h"
 #include "rdma/data/worker.h"
@@ -385,28 +384,17 @@ struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric)
 	return first;
 }
 
-const char *vbd_fabric_device_like(const struct vbd_fabric *fabric, const char *name)
-{
-	struct vbd_similar similar = {.word = name};
-
-	vbd_list_for_each (link, &fabric->devices)
-		vbd_similar_try(&similar, VBD_CONTAINER_OF(link, struct vbd_device, link)->name);
-	return similar.like;
-}
-
 enum vbd_status vbd_fabric_choose(const struct vbd_fabric *fabric, const char *name,
 	struct vbd_device **ret_device, struct vbd_error *err)
 {
 	struct vbd_device *device =
 		*name ? vbd_fabric_device(fabric, name) : vbd_fabric_default_device(fabric);
 	const struct vbd_device *unopened = vbd_fabric_unopened_device(fabric, *name ? name : NULL);
-	const char *like = device ? NULL : vbd_fabric_device_like(fabric, name);
 
 	if (!device && unopened)
 		return vbd_device_usable(unopened, err);
 	if (!device && *name)
-		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no device '%s'%s%s%s", name,
-			VBD_DID_YOU_MEAN(like));
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no device '%s'", name);
 	if (!device)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
 	*ret_device = device;

@@ -209,10 +209,6 @@ const struct vbd_device *vbd_fabric_unopened_device(
  * device; NULL if none */
 struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric);
 
-/** vbd_fabric_device_like - the name of a device that the author of @name may have meant; NULL if
- * none is like it; valid until the devices change */
-const char *vbd_fabric_device_like(const struct vbd_fabric *fabric, const char *name);
-
 /** vbd_fabric_choose - the device @name, or the default device for ""; no_device if there is none,
  * other errors as of vbd_device_usable() */
 enum vbd_status vbd_fabric_choose(const struct vbd_fabric *fabric, const char *name,

@@ -4,7 +4,7 @@
 
 #include "cmd/verbsctl/common/http.h"
 #include "cmd/verbsctl/common/problem.h"
-#include "cmd/verbsctl/common/retry.h"
+#include "cmd/verbsctl/common/call.h"
 
 #include <curl/curl.h>
 
@@ -50,12 +50,15 @@ CURLcode __wrap_curl_easy_setopt(CURL *curl, CURLoption option, ...);
 CURLcode __wrap_curl_easy_perform(CURL *curl);
 CURLcode __wrap_curl_easy_getinfo(CURL *curl, CURLINFO info, ...);
 void __wrap_curl_easy_reset(CURL *curl);
-void vbd_ctl_pause_ms(unsigned int ms);
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *left);
 
-void vbd_ctl_pause_ms(unsigned int ms)
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *left)
 {
+	(void)left;
 	assert_true(test.n_pauses < VBD_ARRAY_LEN(test.pauses_ms));
-	test.pauses_ms[test.n_pauses++] = ms;
+	test.pauses_ms[test.n_pauses++] =
+		(unsigned int)(pause->tv_sec * 1000 + pause->tv_nsec / 1000000);
+	return 0;
 }
 
 void __wrap_curl_easy_reset(CURL *curl)

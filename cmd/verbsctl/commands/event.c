@@ -3,7 +3,6 @@
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/retry.h"
 
 #include "base/clock.h"
 

@@ -20,34 +20,23 @@ static char *messages_path(const struct vbd_ctl *ctl, const char *tail)
 
 /*
  * Reads a whole file, but at most one byte more than a message may have, which shows that it is too
- * long. Prints the error and returns false if reading fails.
+ * long. The caller frees the bytes; NULL after an error.
  */
-static bool read_message(const char *name, char **ret_bytes, size_t *ret_len)
+static char *read_message(const char *name, size_t *ret_len)
 {
 	FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
-	char *bytes;
-	size_t len;
-	bool good;
+	char *bytes = vbd_ctl_must(malloc(INLINE_LIMIT_BYTES + 1));
 
-	if (!file) {
+	if (file)
+		*ret_len = fread(bytes, 1, INLINE_LIMIT_BYTES + 1, file);
+	if (!file || ferror(file)) {
 		vbd_ctl_fail("%s: %s", name, strerror(errno));
-		return false;
-	}
-	bytes = vbd_ctl_must(malloc(INLINE_LIMIT_BYTES + 1));
-	errno = 0;
-	len = fread(bytes, 1, INLINE_LIMIT_BYTES + 1, file);
-	good = !ferror(file);
-	if (!good)
-		vbd_ctl_fail("%s: %s", name, strerror(errno));
-	if (file != stdin)
-		(void)fclose(file);
-	if (!good) {
 		free(bytes);
-		return false;
+		bytes = NULL;
 	}
-	*ret_bytes = bytes;
-	*ret_len = len;
-	return true;
+	if (file && file != stdin)
+		(void)fclose(file);
+	return bytes;
 }
 
 static enum vbd_ctl_exit send_inline(struct vbd_ctl *ctl, const char *bytes, size_t len)
@@ -81,7 +70,6 @@ static enum vbd_ctl_exit send_buffer(struct vbd_ctl *ctl)
 	const char *owner = ctl->args.operands[0];
 	enum vbd_ctl_exit exit_status;
 	json_t *body;
-	uint64_t id;
 
 	if (!vbd_utf8_valid(owner, strlen(owner)))
 		return vbd_ctl_refuse(
@@ -95,9 +83,7 @@ static enum vbd_ctl_exit send_buffer(struct vbd_ctl *ctl)
 	vbd_ctl_json_set(body, "op",
 		vbd_ctl_must(json_string(
 			vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM) ? "send_imm" : "send")));
-	vbd_ctl_json_set(body, ctl->args.command->object->kind,
-		vbd_ctl_must(vbd_parse_uint(owner, &id) ? json_integer((json_int_t)id)
-							: json_string(owner)));
+	vbd_ctl_json_set(body, ctl->args.command->object->kind, vbd_ctl_json_ref(owner));
 	return vbd_ctl_transfer_run(ctl, "/v1/transfers", body);
 }
 
@@ -121,7 +107,8 @@ enum vbd_ctl_exit vbd_ctl_send(struct vbd_ctl *ctl)
 		return send_buffer(ctl);
 	if (text && strcmp(text, "-") != 0)
 		return send_inline(ctl, text, strlen(text));
-	if (!read_message(file ? file : "-", &bytes, &len))
+	bytes = read_message(file ? file : "-", &len);
+	if (!bytes)
 		return VBD_CTL_FAILED;
 	exit_status = send_inline(ctl, bytes, len);
 	free(bytes);

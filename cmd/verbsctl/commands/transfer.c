@@ -83,11 +83,12 @@ static enum vbd_ctl_exit fetch_remote(
 static bool grants(const json_t *buffer, const char *access)
 {
 	const json_t *list = vbd_ctl_json_at(buffer, "access");
+	const json_t *granted;
+	size_t i;
 
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *granted = json_string_value(json_array_get(list, i));
-
-		if (granted && strcmp(granted, access) == 0)
+	json_array_foreach(list, i, granted)
+	{
+		if (vbd_ctl_json_is(granted, "", access))
 			return true;
 	}
 	return !list;
@@ -97,26 +98,22 @@ static bool grants(const json_t *buffer, const char *access)
  * malformed. */
 static json_t *sge_of(const char *text, size_t len)
 {
+	static const char *const members[] = {"offset_bytes", "length_bytes"};
 	char *piece = vbd_ctl_must(strndup(text, len));
-	char *offset = strchr(piece, ':');
-	char *length = offset ? strchr(offset + 1, ':') : NULL;
+	char *rest = piece;
+	const char *word = strsep(&rest, ":");
 	json_t *sge = vbd_ctl_must(json_object());
 	uint64_t number;
 	bool good = true;
 
-	if (offset)
-		*offset++ = '\0';
-	if (length)
-		*length++ = '\0';
-	vbd_ctl_json_set(sge, "buffer",
-		vbd_ctl_must(vbd_parse_uint(piece, &number) ? json_integer((json_int_t)number)
-							    : json_string(piece)));
-	if (offset && (good = vbd_parse_size(offset, &number)))
-		vbd_ctl_json_set(
-			sge, "offset_bytes", vbd_ctl_must(json_integer((json_int_t)number)));
-	if (good && length && (good = vbd_parse_size(length, &number)))
-		vbd_ctl_json_set(
-			sge, "length_bytes", vbd_ctl_must(json_integer((json_int_t)number)));
+	vbd_ctl_json_set(sge, "buffer", vbd_ctl_json_ref(word));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(members) && good && rest; i++) {
+		good = vbd_parse_size(strsep(&rest, ":"), &number);
+		if (good)
+			vbd_ctl_json_set(
+				sge, members[i], vbd_ctl_must(json_integer((json_int_t)number)));
+	}
+	good = good && !rest;
 	free(piece);
 	if (good)
 		return sge;

@@ -157,7 +157,6 @@ static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 {
 	json_t *value;
 	char *hex;
-	uint64_t id;
 
 	switch (opt_specs[opt].kind) {
 	case VBD_CTL_KIND_FLAG:
@@ -171,9 +170,7 @@ static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 	case VBD_CTL_KIND_LABELS:
 		return labels_of(args->text[opt]);
 	case VBD_CTL_KIND_REF:
-		if (vbd_parse_uint(args->text[opt], &id))
-			return json_integer((json_int_t)id);
-		return json_string(args->text[opt]);
+		return vbd_ctl_json_ref(args->text[opt]);
 	case VBD_CTL_KIND_HEX:
 		hex = vbd_ctl_format("0x%llx", (unsigned long long)args->number[opt]);
 		value = json_string(hex);
@@ -249,7 +246,6 @@ static enum vbd_ctl_exit set_operand(const struct vbd_ctl_args *args, json_t *bo
 {
 	bool names = strncmp(word, "[NAME", 5) == 0 || strncmp(word, "STATE", 5) == 0;
 	bool port_needed = strncmp(word, "HOST:PORT", 9) == 0;
-	uint64_t id;
 	char *path;
 
 	if (!vbd_utf8_valid(text, strlen(text)))
@@ -261,9 +257,8 @@ static enum vbd_ctl_exit set_operand(const struct vbd_ctl_args *args, json_t *bo
 			port_needed ? "HOST:PORT (or [ADDR]:PORT for IPv6)" : "ADDR or ADDR:PORT");
 	}
 	path = vbd_ctl_must(strndup(member, len));
-	vbd_ctl_json_set(body, path,
-		vbd_ctl_must(!names && vbd_parse_uint(text, &id) ? json_integer((json_int_t)id)
-								 : json_string(text)));
+	vbd_ctl_json_set(
+		body, path, names ? vbd_ctl_must(json_string(text)) : vbd_ctl_json_ref(text));
 	free(path);
 	return VBD_CTL_OK;
 }

@@ -18,17 +18,18 @@
 
 #define POLL_MS 200
 
+/* Pauses before another attempt. */
+#define FIRST_MS 250
+#define LAST_MS	 5000
+
 /* A service that serves its unix socket is found without a word, also when it refuses this user:
  * its answer says more than that of whoever listens on the loopback. */
-static bool has_service_socket(void)
+static const char *absent_socket(void)
 {
 	struct stat st;
 
-	return stat(SERVICE_SOCKET, &st) == 0 && S_ISSOCK(st.st_mode);
-}
-
-static const char *absent_socket(void)
-{
+	if (stat(SERVICE_SOCKET, &st) == 0 && S_ISSOCK(st.st_mode))
+		return NULL;
 	return access(SERVICE_FOLDER, F_OK) == 0 ? SERVICE_SOCKET
 						 : SERVICE_FOLDER
 		       " (the service was not started since the boot)";
@@ -70,12 +71,13 @@ enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl)
 		.token_file_variable = "VERBSD_TOKEN_FILE",
 	};
 	const char *url = option_or(ctl, VBD_CTL_OPT_SERVER, "VERBSD_URL");
+	const char *absent = url ? NULL : absent_socket();
 	enum vbd_ctl_exit exit_status;
 
-	if (!url && has_service_socket())
-		url = "unix:" SERVICE_SOCKET;
-	exit_status = open_at(ctl, &ctl->http, url ? url : DEFAULT_URL, credentials);
-	ctl->http.absent = url ? NULL : absent_socket();
+	if (!url)
+		url = absent ? DEFAULT_URL : "unix:" SERVICE_SOCKET;
+	exit_status = open_at(ctl, &ctl->http, url, credentials);
+	ctl->http.absent = absent;
 	return exit_status;
 }
 
@@ -382,4 +384,33 @@ void vbd_ctl_pause_ms(unsigned int ms)
 	const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
 
 	(void)nanosleep(&pause, NULL);
+}
+
+bool vbd_ctl_may_pass(enum vbd_ctl_outcome outcome, const struct vbd_ctl_answer *answer)
+{
+	return outcome == VBD_CTL_UNREACHABLE || outcome == VBD_CTL_LOST ||
+	       (outcome == VBD_CTL_ANSWERED && (answer->status >= 500 || answer->status == 429));
+}
+
+void vbd_ctl_retry_wait(
+	struct vbd_ctl_retry *retry, const struct vbd_ctl_http *http, const char *why)
+{
+	if (retry->pause_ms == 0) {
+		vbd_ctl_note("lost verbsd at %s: %s; trying again", http->shown,
+			why ? why : "it can't answer now");
+		retry->pause_ms = FIRST_MS;
+	}
+	vbd_ctl_pause_ms(retry->pause_ms);
+	retry->pause_ms *= 2;
+	if (retry->pause_ms > LAST_MS)
+		retry->pause_ms = LAST_MS;
+}
+
+bool vbd_ctl_retry_over(struct vbd_ctl_retry *retry, const struct vbd_ctl_http *http)
+{
+	if (retry->pause_ms == 0)
+		return false;
+	retry->pause_ms = 0;
+	vbd_ctl_note("verbsd at %s is back", http->shown);
+	return true;
 }

@@ -424,14 +424,17 @@ static void set_limits(CURL *curl, struct exchange *exchange, long patience_s)
 
 /* Maps libcurl's result to an outcome. An error response counts as an answer even if the server
  * then closes the connection, as it does during long uploads. */
-static enum vbd_ctl_outcome judge(const struct exchange *exchange, CURLcode code, long os_errno,
+static enum vbd_ctl_outcome judge(const struct exchange *exchange, CURLcode code,
 	const struct vbd_ctl_answer *answer, const char *text, char **ret_why)
 {
+	long os_errno = 0;
+
 	*ret_why = NULL;
 	if (exchange->stopped)
 		return VBD_CTL_STOPPED;
 	if (code == CURLE_OK || (answer->status >= 400 && exchange->request->upload))
 		return VBD_CTL_ANSWERED;
+	curl_easy_getinfo(exchange->curl, CURLINFO_OS_ERRNO, &os_errno);
 	if (exchange->too_long)
 		*ret_why = vbd_ctl_format("the answer is too long");
 	else if (code == CURLE_COULDNT_CONNECT && os_errno)
@@ -456,7 +459,6 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	char error_text[CURL_ERROR_SIZE] = "";
 	enum vbd_ctl_outcome outcome;
 	curl_off_t retry_after = 0;
-	long os_errno = 0;
 	const char *type = NULL;
 	CURLcode code;
 
@@ -478,9 +480,7 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	ret_answer->retry_after_s = retry_after;
 	curl_easy_getinfo(http->curl, CURLINFO_CONTENT_TYPE, &type);
 	ret_answer->content_type = vbd_ctl_format("%s", type ? type : "");
-	curl_easy_getinfo(http->curl, CURLINFO_OS_ERRNO, &os_errno);
-	http->connect_errno = (int)os_errno;
-	outcome = judge(&exchange, code, os_errno, ret_answer, error_text, ret_why);
+	outcome = judge(&exchange, code, ret_answer, error_text, ret_why);
 	/* error_text is on the stack and the handle lives on. */
 	curl_easy_setopt(http->curl, CURLOPT_ERRORBUFFER, NULL);
 	curl_slist_free_all(headers);
@@ -489,20 +489,14 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	return outcome;
 }
 
-/* The server's path of an object says nothing to a user who named the object by an option. */
-static void put_problem(const struct vbd_ctl_http *http, json_t *problem)
-{
-	if (http->asked)
-		vbd_ctl_json_set(problem, "instance", vbd_ctl_must(json_string(http->asked)));
-	vbd_ctl_problem_put(http->args, problem);
-}
-
 static enum vbd_ctl_exit report_answer(
 	const struct vbd_ctl_http *http, const struct vbd_ctl_answer *answer)
 {
 	json_t *problem = json_loadb(answer->body, answer->body_len, 0, NULL);
 	enum vbd_ctl_exit exit_status = vbd_ctl_problem_exit(problem);
 
+	if (http->asked && json_is_object(problem) && !http->json)
+		vbd_ctl_json_set(problem, "instance", vbd_ctl_must(json_string(http->asked)));
 	if (!vbd_ctl_json_text(problem, "code") && !vbd_ctl_json_text(problem, "title"))
 		vbd_ctl_note(
 			"%s answered HTTP %ld, and not as verbsd does: is it verbsd, or a proxy?",
@@ -510,7 +504,7 @@ static enum vbd_ctl_exit report_answer(
 	else if (http->json)
 		vbd_ctl_json_put(stderr, problem);
 	else
-		put_problem(http, problem);
+		vbd_ctl_problem_put(http->args, problem);
 	if (answer->retry_after_s > 0 && !http->json)
 		fprintf(stderr, "  try again in  %lld s\n", (long long)answer->retry_after_s);
 	json_decref(problem);
@@ -524,7 +518,7 @@ static enum vbd_ctl_exit report_unreachable(const struct vbd_ctl_http *http, con
 			"can't reach verbsd: there is no %s, and at %s: %s; `systemctl status "
 			"verbsd` says whether the service runs",
 			http->absent, http->shown, why);
-	if (http->unix_path && http->connect_errno == EACCES)
+	if (http->unix_path && access(http->unix_path, W_OK) < 0 && errno == EACCES)
 		return vbd_ctl_report(VBD_CTL_NO_SERVER,
 			"can't reach verbsd at %s: you may not open this socket; use sudo, or log "
 			"in as a member of its group (`ls -l %s`)",

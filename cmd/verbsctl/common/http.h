@@ -17,7 +17,6 @@ struct vbd_ctl_http {
 	char *shown;	    /* the address, for messages */
 	const char *absent; /* the missing socket of the service, for messages; or NULL */
 	const char *asked;  /* option and value that name the requested object; NULL: none */
-	int connect_errno;  /* of the last failed connect; 0 for none */
 	char *base;	    /* "http://127.0.0.1:7480", without a slash at the end */
 	char *unix_path;    /* NULL for TCP */
 	char *token;	    /* NULL for none */

@@ -2,6 +2,7 @@
 #include "cmd/verbsctl/common/json.h"
 
 #include "base/attr.h"
+#include "base/text.h"
 #include "cmd/verbsctl/common/text.h"
 
 /* Longer than any name in a path; all paths are constants of verbsctl. */
@@ -56,6 +57,14 @@ bool vbd_ctl_json_is(const json_t *object, const char *path, const char *text)
 	const char *value = vbd_ctl_json_text(object, path);
 
 	return value && strcmp(value, text) == 0;
+}
+
+json_t *vbd_ctl_json_ref(const char *text)
+{
+	uint64_t id;
+
+	return vbd_ctl_must(
+		vbd_parse_uint(text, &id) ? json_integer((json_int_t)id) : json_string(text));
 }
 
 void vbd_ctl_json_set(json_t *object, const char *path, json_t *value)

@@ -32,6 +32,9 @@ bool vbd_ctl_json_has_uint(const json_t *object, const char *path);
 /** vbd_ctl_json_is - whether there is a string at @path that equals @text */
 bool vbd_ctl_json_is(const json_t *object, const char *path, const char *text);
 
+/** vbd_ctl_json_ref - a number for an id, else a string for a name; the caller owns it */
+json_t *vbd_ctl_json_ref(const char *text);
+
 /**
  * vbd_ctl_json_set - set the member at @path ("qp.sq_depth"), creating the objects on the path
  * @value: the reference moves to @object

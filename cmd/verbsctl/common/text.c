@@ -120,7 +120,9 @@ static bool is_unsafe(uint32_t c)
 	       (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 }
 
-char *vbd_ctl_text_safe(const char *text, size_t len_bytes)
+/* The text with what is unsafe escaped. In JSON, only \u is an escape, and what stands between
+ * strings stays. */
+static char *escaped(const char *text, size_t len_bytes, bool json)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	char *safe = NULL;
@@ -131,42 +133,30 @@ char *vbd_ctl_text_safe(const char *text, size_t len_bytes)
 		uint32_t c = s[i];
 		size_t n = utf8_decode(s + i, len_bytes - i, &c);
 
-		if (n == 0)
+		if (json ? c < 0x20 || !is_unsafe(c) : n && !is_unsafe(c))
+			fwrite(s + i, 1, n ? n : 1, out);
+		else if (n == 0 && !json)
 			fprintf(out, "\\x%02x", s[i]);
-		else if (!is_unsafe(c))
-			fwrite(s + i, 1, n, out);
 		else if (c == '\n')
 			fputs("\\n", out);
 		else if (c == '\t')
 			fputs("\\t", out);
 		else
-			fprintf(out, c < 0x80 ? "\\x%02x" : "\\u%04x", c);
+			fprintf(out, c < 0x80 && !json ? "\\x%02x" : "\\u%04x", c);
 		i += n ? n : 1;
 	}
 	(void)fclose(out);
 	return vbd_ctl_must(safe);
 }
 
+char *vbd_ctl_text_safe(const char *text, size_t len_bytes)
+{
+	return escaped(text, len_bytes, false);
+}
+
 char *vbd_ctl_text_safe_json(const char *json)
 {
-	const unsigned char *s = (const unsigned char *)json;
-	size_t len = strlen(json);
-	char *safe = NULL;
-	size_t safe_len = 0;
-	FILE *out = vbd_ctl_must(open_memstream(&safe, &safe_len));
-
-	for (size_t i = 0; i < len;) {
-		uint32_t c = s[i];
-		size_t n = utf8_decode(s + i, len - i, &c);
-
-		if (c >= 0x20 && is_unsafe(c))
-			fprintf(out, "\\u%04x", c);
-		else
-			fwrite(s + i, 1, n ? n : 1, out);
-		i += n ? n : 1;
-	}
-	(void)fclose(out);
-	return vbd_ctl_must(safe);
+	return escaped(json, strlen(json), true);
 }
 
 void vbd_ctl_text_put_escaped(FILE *out, const char *text)
