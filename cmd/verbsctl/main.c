@@ -85,13 +85,12 @@ static void put_options(FILE *out, const enum vbd_ctl_opt *opts, size_t count,
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opts[i]);
-		char *left = vbd_ctl_format("--%s%s%s", spec->name, spec->placeholder ? " " : "",
-			spec->placeholder ? spec->placeholder : "");
+		char *left;
 
-		if (has_option(hidden_by, spec->name)) {
-			free(left);
+		if (has_option(hidden_by, spec->name))
 			continue;
-		}
+		left = vbd_ctl_format("--%s%s%s", spec->name, spec->placeholder ? " " : "",
+			spec->placeholder ? spec->placeholder : "");
 		if (spec->letter)
 			fprintf(out, "  -%c, ", spec->letter);
 		else

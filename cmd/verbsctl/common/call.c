@@ -22,8 +22,9 @@
 #define FIRST_MS 250
 #define LAST_MS	 5000
 
-/* A service that serves its unix socket is found without a word, also when it refuses this user:
- * its answer says more than that of whoever listens on the loopback. */
+/* The socket of the service, or its folder, as long as it is missing; NULL if the socket is there.
+ * It is then the default, also when it refuses this user: its answer says more than that of whoever
+ * listens on the loopback. */
 static const char *absent_socket(void)
 {
 	struct stat st;
