@@ -54,6 +54,8 @@ enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *n
 	if (!*name)
 		return vbd_error_set(err, status, "%s", error.text);
 	like = status == VBD_E_NO_DEVICE ? device_like(daemon, name) : NULL;
+	if (like && strcmp(like, name) == 0)
+		like = NULL; /* the device is there, and can't be used */
 	return vbd_error_input(
 		err, status, "/device", "%s%s%s%s", error.text, VBD_DID_YOU_MEAN(like));
 }
