@@ -16,7 +16,8 @@
 /* X(SYMBOL, json code, HTTP status, text, hint) */
 #define VBD_STATUS_MAP(X)                                                                          \
 	X(MALFORMED_REQUEST, "malformed_request", 400, "The request is not valid HTTP",            \
-		"The detail names the fault; an HTTP library writes requests without one.")        \
+		"The detail says what is wrong with the request. An HTTP library writes valid "    \
+		"requests.")                                                                       \
 	X(MALFORMED_JSON, "malformed_json", 400, "The body is not valid JSON",                     \
 		"Check the body with a JSON parser; the position is in the detail.")               \
 	X(UNKNOWN_FIELD, "unknown_field", 400, "The request has an unknown member",                \

@@ -207,16 +207,16 @@
 		"Raise timeout_ms, or look for what slows it: `ip -s link show {netdev}`, or a benchmark (`verbsctl bench`).") \
 	X(QP_GONE_THERE, "qp_gone_there", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(CM_ANSWERED), CLUE(HELD_BACK) | CLUE(RNR_CAME) | CLUE(IWARP) | CLUE(OP_RECEIVES) | VBD_CAUSE_KNOWN_PATH, 0, 50, GUEST, \
 		"the RDMA device of {host} answers, and the queue pair of this connection no longer does: it failed or was destroyed there, or host or device were started anew", \
-		"See the peer's end of the connection and the log there, and connect again.") \
+		"Look at the connection and the log on the peer's host, and connect again.") \
 	X(NOTHING_SENT, "nothing_sent", OUT(UNSENT) | OUT(LATE), CLUE(OP_RECEIVES), VBD_CAUSE_KNOWN_PATH, 0, 57, GUEST, \
 		"{request} has waited {waited} for a message, and the peer has sent none: {signs}", \
 		"See what the program of the peer waits for, and whether it sends on this connection.") \
 	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS, 0, CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
 		"{host} did not acknowledge a {what} in {waited}: its host or queue pair is gone, or a firewall or cable between is cut", \
-		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways.") \
+		"`ping {host}` tells whether the host is up; if it is, look at the connection on the peer's host, then check that UDP 4791 passes both ways.") \
 	X(PEER_SILENT, "peer_silent", OUT(SILENT), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
 		"{host} no longer answers heartbeats: its host is down or hangs, its queue pair is gone, or the way to it is cut", \
-		"`ping {host}` tells whether the host is up; if it is, see the peer's end of the connection, then UDP 4791 both ways; connect again.") \
+		"`ping {host}` tells whether the host is up; if it is, look at the connection on the peer's host, then check that UDP 4791 passes both ways. Then connect again.") \
 	X(HELD_BACK, "held_back", VBD_CAUSE_NO_PROGRESS, CLUE(HELD_BACK), 0, 0, 73, GUEST, \
 		"sends wait here, because the queue pair can't send in its state", \
 		"Move the queue pair to RTS.") \

@@ -73,7 +73,7 @@
 		"That is fine on one link; otherwise connect from an interface that has an IPv4 or a global IPv6 address.") \
 	X(GID_SCOPES_DIFFER, "gid_scopes_differ", WARNING, roce && facts->dgid_known && local != peer_local, \
 		"The GID here is {gid_scope}, the peer's is {peer_scope}.", \
-		"one end has a link-local GID, the other a routable address", \
+		"one side has a link-local GID, the other a routable address", \
 		"Connect from an address of the same scope as the peer's.") \
 	X(GID_ROCE_V1, "gid_roce_v1", WARNING, roce_v1, \
 		"GID index {gid_index} is of type RoCE v1, which routers do not forward.", \
@@ -182,7 +182,7 @@
 	X(MTU_OF_PORT, "mtu_of_port", INFO, port_mtus && !over && port_mtu < facts->port.max_mtu_bytes, \
 		"The port's MTU is {port_mtu} bytes; the device allows up to {device_mtu}.", \
 		"the port's MTU is smaller than the device allows: the network interface limits it", \
-		"On RoCE, an interface MTU of 4200 on both ends gives a path MTU of 4096.")
+		"On RoCE, an interface MTU of 4200 on both sides gives a path MTU of 4096.")
 /* clang-format on */
 
 #endif

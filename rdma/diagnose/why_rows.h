@@ -292,7 +292,7 @@
 		"Nothing: the kernel joins multicast groups again.") \
 	X(ASYNC_EVENT, GID_CHANGE, \
 		"an interface gained or lost an address", \
-		"Connections over the old GID end: connect again from a present address.") \
+		"Connections that use the old GID fail: connect again from an address that the interface has now.") \
 	X(ASYNC_EVENT, WQ_FATAL, \
 		"a work queue failed in the device", \
 		"See the kernel log.") \
