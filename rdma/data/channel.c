@@ -235,7 +235,7 @@ void vbd_channel_attached(struct vbd_channel *channel)
 	channel->known = true;
 	if (channel->limits.srq)
 		vbd_channel_join_srq(channel);
-	vbd_channel_count_outstanding(channel, channel->rq_outstanding);
+	vbd_cq_count_outstanding(channel->cq, channel->rq_outstanding);
 	vbd_channel_count_first_receives(channel);
 	begin_busy_polling(channel);
 }
@@ -313,7 +313,7 @@ void vbd_channel_abandon(struct vbd_channel *channel)
 {
 	if (!channel->gone) {
 		if (channel->known)
-			vbd_channel_uncount_outstanding(channel,
+			vbd_cq_uncount_outstanding(channel->cq,
 				(uint64_t)channel->sq_outstanding + channel->rq_outstanding);
 		abandon_receives(channel);
 		vbd_channel_abandon_sends(channel);

@@ -59,21 +59,6 @@ void vbd_channel_count_flushed(struct vbd_channel *channel, enum vbd_op op, uint
 		vbd_counter_add(&channel->worker->op_totals[op].flushed, n);
 }
 
-void vbd_channel_count_outstanding(struct vbd_channel *channel, uint64_t n)
-{
-	struct vbd_cq *cq = channel->cq;
-	uint64_t outstanding = vbd_counter_get(&cq->outstanding) + n;
-
-	vbd_counter_set(&cq->outstanding, outstanding);
-	if (outstanding > vbd_counter_get(&cq->high_water))
-		vbd_counter_set(&cq->high_water, outstanding);
-}
-
-void vbd_channel_uncount_outstanding(struct vbd_channel *channel, uint64_t n)
-{
-	vbd_counter_set(&channel->cq->outstanding, vbd_counter_get(&channel->cq->outstanding) - n);
-}
-
 static void end_transfer(struct vbd_transfer *transfer)
 {
 	vbd_list_remove(&transfer->link);

@@ -65,12 +65,6 @@ void vbd_channel_count_failed(struct vbd_channel *channel, enum vbd_op op);
 /** vbd_channel_count_flushed - @n work requests were given back, since the queue pair ended */
 void vbd_channel_count_flushed(struct vbd_channel *channel, enum vbd_op op, uint64_t n);
 
-/** vbd_channel_count_outstanding - @n more work requests are posted on its CQ */
-void vbd_channel_count_outstanding(struct vbd_channel *channel, uint64_t n);
-
-/** vbd_channel_uncount_outstanding - @n of them have ended */
-void vbd_channel_uncount_outstanding(struct vbd_channel *channel, uint64_t n);
-
 /**
  * vbd_channel_fill_sges - the list in the format of the device
  * @list: room for VBD_SGES_MAX

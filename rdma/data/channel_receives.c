@@ -8,6 +8,7 @@
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/worker.h"
+#include "rdma/device/cq.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/faults.h"
 #include "rdma/provider/provider.h"
@@ -179,7 +180,7 @@ void vbd_channel_repost(struct vbd_channel *channel)
 	if (!vbd_channel_ring(channel) || channel->broken || channel->draining)
 		return;
 	status = post_own_recvs(channel, channel->reposts, count, error);
-	vbd_channel_count_outstanding(channel, channel->rq_outstanding - before);
+	vbd_cq_count_outstanding(channel->cq, channel->rq_outstanding - before);
 	if (!status)
 		return;
 	vbd_channel_break(channel, error, VBD_OP_RECV, 0);
@@ -281,7 +282,7 @@ void vbd_channel_recv_completed(
 							    : NULL;
 
 	channel->rq_outstanding--;
-	vbd_channel_uncount_outstanding(channel, 1);
+	vbd_cq_uncount_outstanding(channel->cq, 1);
 	if (wc->status == IBV_WC_SUCCESS)
 		message_came(channel, index, wc, transfer);
 	else

@@ -169,7 +169,7 @@ static bool is_full(const struct vbd_send_chain *chain)
 
 static void count_posted(struct vbd_channel *channel, const struct ibv_send_wr *wrs, uint32_t count)
 {
-	vbd_channel_count_outstanding(channel, count);
+	vbd_cq_count_outstanding(channel->cq, count);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct vbd_send_slot *slot =
 			&channel->send_slots[vbd_wr_id_slot(wrs[i].wr_id)];
@@ -277,7 +277,7 @@ static bool post_window(struct vbd_channel *channel, uint32_t index,
 		not_posted(channel, 1, &error);
 		return false;
 	}
-	vbd_channel_count_outstanding(channel, 1);
+	vbd_cq_count_outstanding(channel->cq, 1);
 	vbd_channel_count_posted(channel, request->op, signalled);
 	return true;
 }
@@ -407,7 +407,7 @@ static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
 
 	channel->sq_first = slot_behind(channel, 1);
 	channel->sq_outstanding--;
-	vbd_channel_uncount_outstanding(channel, 1);
+	vbd_cq_uncount_outstanding(channel->cq, 1);
 	if (sent.heartbeat) {
 		retire_heartbeat(channel, wc);
 	} else if (wc && wc->status != IBV_WC_SUCCESS) {

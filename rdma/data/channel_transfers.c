@@ -8,6 +8,7 @@
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/worker.h"
+#include "rdma/device/cq.h"
 
 #include <infiniband/verbs.h>
 
@@ -251,7 +252,7 @@ static bool post_receive(struct vbd_channel *channel, struct vbd_transfer *trans
 		vbd_channel_break(channel, &error, VBD_OP_RECV, transfer->id);
 		return false;
 	}
-	vbd_channel_count_outstanding(channel, 1);
+	vbd_cq_count_outstanding(channel->cq, 1);
 	channel->recv_slots[index].transfer = transfer;
 	transfer->outstanding_wrs++;
 	transfer->all_posted = true;

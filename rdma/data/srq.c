@@ -158,19 +158,9 @@ void vbd_srq_release_held(struct vbd_srq *srq, const struct vbd_channel *channel
 
 /* The worker's side. */
 
-static void count_outstanding(struct vbd_srq *srq, uint64_t n)
-{
-	struct vbd_cq *cq = srq->cq;
-	uint64_t outstanding = vbd_counter_get(&cq->outstanding) + n;
-
-	vbd_counter_set(&cq->outstanding, outstanding);
-	if (outstanding > vbd_counter_get(&cq->high_water))
-		vbd_counter_set(&cq->high_water, outstanding);
-}
-
 static void uncount_outstanding(struct vbd_srq *srq, uint64_t n)
 {
-	vbd_counter_set(&srq->cq->outstanding, vbd_counter_get(&srq->cq->outstanding) - n);
+	vbd_cq_uncount_outstanding(srq->cq, n);
 	vbd_counter_set(&srq->posted, vbd_counter_get(&srq->posted) - n);
 }
 
@@ -186,7 +176,7 @@ static void arm(const struct vbd_srq *srq)
 void vbd_srq_added(struct vbd_srq *srq)
 {
 	vbd_list_append(&srq->worker->srqs, &srq->worker_link);
-	count_outstanding(srq, vbd_counter_get(&srq->posted));
+	vbd_cq_count_outstanding(srq->cq, vbd_counter_get(&srq->posted));
 	if (vbd_counter_get(&srq->limit))
 		arm(srq);
 }
@@ -212,7 +202,7 @@ static void post_spare(struct vbd_srq *srq)
 			return;
 		}
 		srq->spare_count--;
-		count_outstanding(srq, 1);
+		vbd_cq_count_outstanding(srq->cq, 1);
 	}
 }
 

@@ -67,3 +67,17 @@ void vbd_cq_release(struct vbd_cq *cq, uint32_t cqe)
 	cq->reserved_cqe -= cqe;
 	cq->connections--;
 }
+
+void vbd_cq_count_outstanding(struct vbd_cq *cq, uint64_t n)
+{
+	uint64_t outstanding = vbd_counter_get(&cq->outstanding) + n;
+
+	vbd_counter_set(&cq->outstanding, outstanding);
+	if (outstanding > vbd_counter_get(&cq->high_water))
+		vbd_counter_set(&cq->high_water, outstanding);
+}
+
+void vbd_cq_uncount_outstanding(struct vbd_cq *cq, uint64_t n)
+{
+	vbd_counter_set(&cq->outstanding, vbd_counter_get(&cq->outstanding) - n);
+}

@@ -79,4 +79,10 @@ bool vbd_cq_admit(struct vbd_cq *cq, uint32_t cqe);
 /** vbd_cq_release - control; release room that was admitted */
 void vbd_cq_release(struct vbd_cq *cq, uint32_t cqe);
 
+/** vbd_cq_count_outstanding - worker; @n more work requests are posted on it */
+void vbd_cq_count_outstanding(struct vbd_cq *cq, uint64_t n);
+
+/** vbd_cq_uncount_outstanding - worker; @n of them have ended */
+void vbd_cq_uncount_outstanding(struct vbd_cq *cq, uint64_t n);
+
 #endif
