@@ -830,8 +830,7 @@ OWNERS_TEST(test_owners__an_explanation_has_no_request_of_another)
 			assert_true(explanation_says(f, "alice", pair.active, "7654321"));
 			assert_int_equal(client_says(f, "0xdeadbeef000"), shared);
 			assert_true(explanation_says(f, "read", pair.active, "7654321"));
-			assert_true(explanation_says(
-				f, "control", pair.active, "0xdeadbeef000"));
+			assert_true(explanation_says(f, "control", pair.active, "0xdeadbeef000"));
 			assert_false(row_says(pair.active, "7654321"));
 			pair.active->object.owner = alice;
 			assert_true(row_says(pair.active, "7654321"));
