@@ -3,7 +3,8 @@
 // Parameters of the connection manager: returned as requested and as in force, on both sides, and seen by independent
 // programs.
 
-import { Daemon, Program, WAIT_S, addr, dev, equal, finish, listens, ok, proof, refusal, resources, resources_are_back, run, scenario, transfers_work, until } from "./lib.mjs";
+import { Program, WAIT_S, addr, dev, equal, finish, listens, ok, proof, refusal, run, scenario, scenario_with,
+	transfers_work, with_daemons } from "./lib.mjs";
 
 const PORT = 7471;
 const { LAB_SECOND_ADDR, LAB_SECOND_DEV, LAB_SIW_ADDR, LAB_SIW_DEV, LAB_VLAN_ADDR } = process.env;
@@ -14,18 +15,6 @@ const REJECT_CONSUMER = 28, REJECT_VENDOR_OPTION = 35; // IBTA 12.6.7.2
 const members = (object, names) => JSON.stringify(Object.fromEntries(names.map((name) => [name, object[name]])));
 const same = (seen, wanted, what) => equal(members(seen, Object.keys(wanted)), JSON.stringify(wanted), what);
 const text = (length) => "verbsd".repeat(length).slice(0, length);
-
-async function two_daemons(play) {
-	const before = await resources();
-	const a = await Daemon.start("a");
-	const b = await Daemon.start("b");
-
-	await Promise.all([a.ready(), b.ready()]);
-	await play(a, b);
-	await a.stop();
-	await b.stop();
-	await resources_are_back(before);
-}
 
 // The passive side of the connection, at the listening daemon.
 async function accepted(daemon, state = "established") {
@@ -53,7 +42,7 @@ async function refused(daemon, path, body, code, pointer) {
 
 // --- timers, retries, depths, MTU, ToS, addresses ----------------------------------------------------------------
 
-await scenario("what either side asks for is in force there", () => two_daemons(async (a, b) => {
+await scenario("what either side asks for is in force there", () => with_daemons("a b", async (a, b) => {
 	const asked_a = { retry_count: 2, rnr_retry: 4, ack_timeout: 15, min_rnr_timer: 10, responder_resources: 8,
 		initiator_depth: 2, path_mtu_bytes: 512 };
 	const asked_b = { retry_count: 3, rnr_retry: 5, ack_timeout: 16, min_rnr_timer: 9, responder_resources: 4,
@@ -81,7 +70,7 @@ await scenario("what either side asks for is in force there", () => two_daemons(
 }));
 
 await scenario("a path has its own MTU where nobody caps it, and a listener the ToS of the request", () =>
-	two_daemons(async (a, b) => {
+	with_daemons("a b", async (a, b) => {
 		await b.listen({ port: PORT });
 		const here = await a.connect({ dst_port: PORT, tos: 32, qp: { path_mtu_bytes: 4096 } });
 		const there = await accepted(b);
@@ -95,7 +84,7 @@ await scenario("a path has its own MTU where nobody caps it, and a listener the 
 		await close(a, here, b, there);
 	}));
 
-await scenario("a connection with defaults is small", () => two_daemons(async (a, b) => {
+await scenario("a connection with defaults is small", () => with_daemons("a b", async (a, b) => {
 	await b.listen({ port: PORT });
 	const here = await a.connect({ dst_port: PORT, name: "to-b" });
 	const there = await accepted(b);
@@ -109,7 +98,7 @@ await scenario("a connection with defaults is small", () => two_daemons(async (a
 	await close(a, here, b, there);
 }));
 
-await scenario("a worker polls on for a busy connection, and sleeps again after", () => two_daemons(async (a, b) => {
+await scenario("a worker polls on for a busy connection, and sleeps again after", () => with_daemons("a b", async (a, b) => {
 	await b.listen({ port: PORT, qp: { poll: "adaptive", spin_us: 200 } });
 	const here = await a.connect({ dst_port: PORT, qp: { poll: "busy" } });
 	const there = await accepted(b);
@@ -127,7 +116,7 @@ await scenario("a worker polls on for a busy connection, and sleeps again after"
 	ok(idle.workers_spun_ns >= workers_spun_ns, "time spent on polling only grows");
 }));
 
-await scenario("heartbeats are answered while a connection is idle, and are no traffic", () => two_daemons(async (a, b) => {
+await scenario("heartbeats are answered while a connection is idle, and are no traffic", () => with_daemons("a b", async (a, b) => {
 	const qp = { heartbeat_ms: 1000, ack_timeout: 18 };
 
 	await b.listen({ port: PORT, qp });
@@ -145,7 +134,7 @@ await scenario("heartbeats are answered while a connection is idle, and are no t
 	await close(a, here, b, there);
 }));
 
-await scenario("a connection names its GID's type, interface and VLAN", () => two_daemons(async (a, b) => {
+await scenario("a connection names its GID's type, interface and VLAN", () => with_daemons("a b", async (a, b) => {
 	for (const [dst_addr, netdev, vlan_id] of [[addr, "rdma0", null], [LAB_VLAN_ADDR, "rdma0.7", 7]]) {
 		const listener = await b.listen({ addr: dst_addr, port: PORT });
 		const here = await a.connect({ dst_addr, dst_port: PORT });
@@ -161,7 +150,7 @@ await scenario("a connection names its GID's type, interface and VLAN", () => tw
 }));
 
 // The buffer allows everything. The device that answers looks at its queue pair first (check_op_valid() in rxe_resp.c, 6.1).
-await scenario("a peer may do what the queue pair permits, whatever the buffer allows", () => two_daemons(async (a, b) => {
+await scenario("a peer may do what the queue pair permits, whatever the buffer allows", () => with_daemons("a b", async (a, b) => {
 	const everything = ["remote_write", "remote_read", "remote_atomic"];
 	const remote_access = ["remote_read"];
 	const here = await a.buffer(4096), there = await b.buffer(4096, { access: everything });
@@ -184,7 +173,7 @@ await scenario("a peer may do what the queue pair permits, whatever the buffer a
 	await refused(a, "/v1/listeners", { addr, qp: { remote_access: ["mw_bind"] } }, "bad_value", "/qp/remote_access/0");
 }));
 
-await scenario("by hand, a peer may do what the queue pair permits", () => two_daemons(async (a, b) => {
+await scenario("by hand, a peer may do what the queue pair permits", () => with_daemons("a b", async (a, b) => {
 	const make = (daemon, qp) => daemon.post("/v1/connections", { bringup: "manual", device: dev, qp }, WAIT_S);
 	const at = (daemon, connection, { manual }) => daemon.post(`/v1/connections/${connection.id}/remote`, manual.local, WAIT_S);
 	const here = await a.buffer(4096), there = await b.buffer(4096, { access: ["remote_write", "remote_read"] });
@@ -199,7 +188,7 @@ await scenario("by hand, a peer may do what the queue pair permits", () => two_d
 	await b.post(`/v1/connections/${theirs.id}/close`, {}, WAIT_S);
 }));
 
-await scenario("a source port is taken, unless both share it", () => two_daemons(async (a, b) => {
+await scenario("a source port is taken, unless both share it", () => with_daemons("a b", async (a, b) => {
 	await b.listen({ port: PORT });
 	await b.listen({ port: PORT + 1 });
 	await a.connect({ dst_port: PORT, src_addr: addr, src_port: 40200 });
@@ -223,7 +212,7 @@ await scenario("a source port is taken, unless both share it", () => two_daemons
 	equal((await a.connect({ dst_port: PORT, src_port: 40202 })).local.port, 40202, "source port");
 }));
 
-await scenario("a listener takes IPv6 alone if asked to", () => two_daemons(async (a, b) => {
+await scenario("a listener takes IPv6 alone if asked to", () => with_daemons("a b", async (a, b) => {
 	await b.listen({ addr: "::", port: PORT, v6_only: true });
 	await b.listen({ addr: "::", port: PORT + 1, v6_only: false });
 	const { code } = await a.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT }, WAIT_S);
@@ -232,7 +221,7 @@ await scenario("a listener takes IPv6 alone if asked to", () => two_daemons(asyn
 	await refused(b, "/v1/listeners", { addr: "0.0.0.0", v6_only: true }, "bad_value", "/v6_only");
 }));
 
-await scenario("an address that needs an interface is not guessed", () => two_daemons(async (a) => {
+await scenario("an address that needs an interface is not guessed", () => with_daemons("a b", async (a) => {
 	await refused(a, "/v1/connections", { dst_addr: "fe80::1", dst_port: 1 }, "bad_value", "/dst_addr");
 	await refused(a, "/v1/connections", { dst_addr: "fe80::1%nope0", dst_port: 1 }, "bad_value", "/dst_addr");
 	await refused(a, "/v1/connections", { dst_addr: "fd00::1", src_addr: "fe80::1", dst_port: 1 }, "bad_value", "/src_addr");
@@ -242,7 +231,7 @@ await scenario("an address that needs an interface is not guessed", () => two_da
 
 // --- private data ------------------------------------------------------------------------------------------------
 
-await scenario("private data goes both ways, in every encoding", () => two_daemons(async (a, b) => {
+await scenario("private data goes both ways, in every encoding", () => with_daemons("a b", async (a, b) => {
 	const ways = [
 		[{ data: "grüß dich" }, { data: "grüß dich", encoding: "text" }],
 		[{ data: "c0ffee00c0ffee", encoding: "hex" }, { data: "c0ffee00c0ffee", encoding: "hex" }],
@@ -265,7 +254,7 @@ await scenario("private data goes both ways, in every encoding", () => two_daemo
 	proof("private_data", "rc_cm");
 }));
 
-await scenario("private data fills each message to its last byte, and not beyond", () => two_daemons(async (a, b) => {
+await scenario("private data fills each message to its last byte, and not beyond", () => with_daemons("a b", async (a, b) => {
 	const data = Object.fromEntries(Object.entries(ROOM).map(([message, room]) => [message, { data: text(room) }]));
 	const beyond = (message) => ({ private_data: { data: text(ROOM[message] + 1) } });
 
@@ -293,7 +282,7 @@ await scenario("private data fills each message to its last byte, and not beyond
 	equal((await a.connection_in(second.id, "failed")).private_data.peer.data, data.reject.data, "what came with the rejection");
 }));
 
-await scenario("a rejection says why, and more", () => two_daemons(async (a, b) => {
+await scenario("a rejection says why, and more", () => with_daemons("a b", async (a, b) => {
 	await b.listen({ port: PORT, accept: "manual" });
 	for (const [reason, cm_status] of [["consumer_defined", REJECT_CONSUMER], ["vendor_option_not_supported", REJECT_VENDOR_OPTION]]) {
 		const { id } = await a.connect({ dst_port: PORT }, 0);
@@ -311,7 +300,7 @@ await scenario("a rejection says why, and more", () => two_daemons(async (a, b) 
 	}
 }));
 
-await scenario("a request that nobody decides on is rejected at its deadline", () => two_daemons(async (a, b) => {
+await scenario("a request that nobody decides on is rejected at its deadline", () => with_daemons("a b", async (a, b) => {
 	const listener = await b.listen({ port: PORT, accept: "manual", accept_timeout_ms: 300 });
 	const { id } = await a.connect({ dst_port: PORT }, 0);
 
@@ -322,7 +311,7 @@ await scenario("a request that nobody decides on is rejected at its deadline", (
 	same(await b.get(`/v1/listeners/${listener.id}`), { requests: 1, accepted: 0, rejected: 1, waiting: 0 }, "its listener");
 }));
 
-await scenario("without a connection manager there is nobody to carry private data", () => two_daemons(async (a) => {
+await scenario("without a connection manager there is nobody to carry private data", () => with_daemons("a b", async (a) => {
 	for (const [qp_type, column] of [["rc", "rc_manual"], ["uc", "uc"]]) {
 		const { code } = await refused(a, "/v1/connections",
 			{ bringup: "manual", qp_type, device: dev, private_data: { data: "hello" } }, "bad_value", "/private_data");
@@ -331,7 +320,7 @@ await scenario("without a connection manager there is nobody to carry private da
 	}
 }));
 
-await scenario("by hand a cap of the path MTU is part of what is exchanged", () => two_daemons(async (a, b) => {
+await scenario("by hand a cap of the path MTU is part of what is exchanged", () => with_daemons("a b", async (a, b) => {
 	const body = { bringup: "manual", device: dev };
 	const here = await a.post("/v1/connections", { ...body, qp: { path_mtu_bytes: 256 } });
 	const there = await b.post("/v1/connections", body);
@@ -347,10 +336,7 @@ await scenario("by hand a cap of the path MTU is part of what is exchanged", () 
 }));
 
 // librdmacm's sockets announce their version and buffer sizes in 40 bytes of private data (rsocket.c).
-await scenario("rstream's private data is seen, and rstream takes ours", async () => {
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "rstream's private data is seen, and rstream takes ours", async (daemon) => {
 	await daemon.listen({ port: PORT, accept: "manual" });
 	const client = new Program("rstream", ["-s", addr, "-p", `${PORT}`, "-S", "64", "-C", "1", "-I", "1"]);
 	const request = await accepted(daemon, "requested");
@@ -369,14 +355,13 @@ await scenario("rstream's private data is seen, and rstream takes ours", async (
 	await daemon.post(`/v1/connections/${here.id}/close`, {}, WAIT_S);
 	server.kill("SIGKILL");
 	await server.end();
-	await daemon.stop();
 	proof("private_data", "rc_cm");
 	proof("peer:rstream", "rc_cm");
 });
 
 // --- devices -----------------------------------------------------------------------------------------------------
 
-await scenario("a connection goes out from the device asked for", () => two_daemons(async (a, b) => {
+await scenario("a connection goes out from the device asked for", () => with_daemons("a b", async (a, b) => {
 	const targets = [[dev, addr], [LAB_SECOND_DEV, LAB_SECOND_ADDR]];
 
 	for (const [device, own] of targets) {
@@ -395,7 +380,7 @@ await scenario("a connection goes out from the device asked for", () => two_daem
 	}
 }));
 
-await scenario("a route to another device is no way to go", () => two_daemons(async (a, b) => {
+await scenario("a route to another device is no way to go", () => with_daemons("a b", async (a, b) => {
 	await b.listen({ port: PORT });
 	const problem = await a.refused("POST", "/v1/connections",
 		{ dst_addr: LAB_SECOND_ADDR, dst_port: PORT, src_addr: LAB_SECOND_ADDR, device: dev }, WAIT_S);
@@ -407,7 +392,7 @@ await scenario("a route to another device is no way to go", () => two_daemons(as
 	await refused(b, "/v1/listeners", { addr, device: "nope0" }, "no_device", "/device");
 }));
 
-await scenario("a device is found by a link-local address as well", () => two_daemons(async (a, b) => {
+await scenario("a device is found by a link-local address as well", () => with_daemons("a b", async (a, b) => {
 	await run("ip", "addr", "add", "fe80::76:1/64", "dev", "rdma0", "nodad");
 	await b.listen({ addr: "fe80::76:1%rdma0", port: PORT });
 	// The device determines the interface.
@@ -421,7 +406,7 @@ await scenario("a device is found by a link-local address as well", () => two_da
 
 // --- iWARP -------------------------------------------------------------------------------------------------------
 
-await scenario("iWARP carries private data as it is, and has no path MTU", () => two_daemons(async (a, b) => {
+await scenario("iWARP carries private data as it is, and has no path MTU", () => with_daemons("a b", async (a, b) => {
 	const dst_addr = LAB_SIW_ADDR, device = LAB_SIW_DEV;
 	const said = { data: text(IWARP_ROOM) };
 

@@ -3,7 +3,7 @@
 // A peer reaches for memory that is not open to it: what the daemon that owns the memory notices, and that it is not
 // alarmed by ordinary ends.
 
-import { Daemon, PATIENCE_MS, WAIT_S, addr, dev, equal, finish, ok, scenario } from "./lib.mjs";
+import { PATIENCE_MS, WAIT_S, addr, dev, equal, finish, ok, scenario, start_ready } from "./lib.mjs";
 
 const CONNECTION = "/v1/connections";
 const { LAB_SIW_ADDR, LAB_SIW_DEV } = process.env;
@@ -12,9 +12,8 @@ const LONGER_THAN_A_RECEIVE = 8192;
 
 // Two daemons; `far` owns the memory.
 async function with_two(play) {
-	const [near, far] = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
+	const [near, far] = await start_ready("near far");
 
-	await Promise.all([near.ready(), far.ready()]);
 	await play(near, far);
 	for (const daemon of [near, far])
 		if (!daemon.gone)

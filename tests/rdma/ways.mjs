@@ -3,8 +3,8 @@
 // Named resources and windows on queue pairs brought up by hand and on iWARP, datagram operations on connections
 // (refused), and the removal of one of two devices.
 
-import { Daemon, PATIENCE_MS, Program, WAIT_S, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario,
-	transfers_work, until } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, Program, WAIT_S, addr, dev, equal, finish, ok, proof, refusal, resources,
+	resources_are_back, run, scenario, transfers_work, until, with_daemons } from "./lib.mjs";
 import { QP, close_pair, cm_pair, manual_pair, refuses } from "./operations.mjs";
 
 const { LAB_SIW_ADDR, LAB_SIW_DEV } = process.env;
@@ -12,18 +12,6 @@ const GID_INDEX = 1;
 const PAGE = 4096;
 const PORT = 7471;
 const COLUMNS = { rc: "rc_manual", uc: "uc" };
-
-async function with_two(play) {
-	const before = await resources();
-	const a = await Daemon.start("a");
-	const b = await Daemon.start("b");
-
-	await Promise.all([a.ready(), b.ready()]);
-	await play(a, b);
-	await a.stop();
-	await b.stop();
-	await resources_are_back(before);
-}
 
 // Both ends use a protection domain and a completion queue by name; memory of another domain can't be used.
 async function resources_work(a, b, device, column, make) {
@@ -48,7 +36,7 @@ async function resources_work(a, b, device, column, make) {
 }
 
 for (const qp_type of ["rc", "uc"])
-	await scenario(`named resources over ${qp_type} by hand`, () => with_two(async (a, b) => {
+	await scenario(`named resources over ${qp_type} by hand`, () => with_daemons("a b", async (a, b) => {
 		await resources_work(a, b, dev, COLUMNS[qp_type], (qp) =>
 			manual_pair(a, b, { qp_type, device: dev, gid_index: GID_INDEX, qp }));
 		await a.post("/v1/srqs", { name: "shared", device: dev, max_wr: 16, recv_size_bytes: 64 });
@@ -56,13 +44,13 @@ for (const qp_type of ["rc", "uc"])
 			{ bringup: "manual", qp_type, device: dev, qp: { srq: "shared" } }, "bad_value");
 	}));
 
-await scenario("named resources over iWARP", () => with_two(async (a, b) => {
+await scenario("named resources over iWARP", () => with_daemons("a b", async (a, b) => {
 	await resources_work(a, b, LAB_SIW_DEV, "siw", (qp) =>
 		cm_pair(a, b, { dst_addr: LAB_SIW_ADDR, port: 7601, device: LAB_SIW_DEV, qp }));
 	await refuses("cq_moderation", "siw", a, "/v1/cqs", { device: LAB_SIW_DEV, moderation: { count: 8 } });
 }));
 
-await scenario("connections over iWARP share receives", () => with_two(async (a, b) => {
+await scenario("connections over iWARP share receives", () => with_daemons("a b", async (a, b) => {
 	await b.post("/v1/srqs", { name: "shared", device: LAB_SIW_DEV, max_wr: 32, recv_size_bytes: 4096 });
 	const listener = await b.listen({ addr: LAB_SIW_ADDR, port: 7602, qp: { srq: "shared" } });
 	const connections = [await a.connect({ dst_addr: LAB_SIW_ADDR, dst_port: 7602 }),
@@ -82,7 +70,7 @@ await scenario("connections over iWARP share receives", () => with_two(async (a,
 }));
 
 for (const qp_type of ["rc", "uc"])
-	await scenario(`windows over ${qp_type} by hand`, () => with_two(async (a, b) => {
+	await scenario(`windows over ${qp_type} by hand`, () => with_daemons("a b", async (a, b) => {
 		const pair = await manual_pair(a, b, { qp_type, device: dev, gid_index: GID_INDEX });
 
 		for (const type of [1, 2]) {
@@ -101,12 +89,12 @@ for (const qp_type of ["rc", "uc"])
 		await close_pair(pair);
 	}));
 
-await scenario("completion queues that can't be moderated say so", () => with_two(async (a) => {
+await scenario("completion queues that can't be moderated say so", () => with_daemons("a b", async (a) => {
 	for (const column of ["rc_manual", "uc"])
 		await refuses("cq_moderation", column, a, "/v1/cqs", { device: dev, moderation: { count: 8 } });
 }));
 
-await scenario("what only datagrams have", () => with_two(async (a, b) => {
+await scenario("what only datagrams have", () => with_daemons("a b", async (a, b) => {
 	const by_cm = await cm_pair(a, b, { dst_addr: addr, port: 7630, device: dev });
 	const by_hand = await manual_pair(a, b, { qp_type: "rc", device: dev, gid_index: GID_INDEX });
 	const uc = await manual_pair(a, b, { qp_type: "uc", device: dev, gid_index: GID_INDEX });
@@ -147,7 +135,7 @@ await scenario("one of two devices is unplugged and comes back", async () => {
 });
 
 // libsiw refuses a queue at one certain offset, and then each later one in its place: after 55 queue pairs.
-await scenario("an iWARP device has as many queue pairs as it says", () => with_two(async (a) => {
+await scenario("an iWARP device has as many queue pairs as it says", () => with_daemons("a b", async (a) => {
 	const count = 100;
 
 	await a.listen({ addr: LAB_SIW_ADDR, port: PORT, service: "sink" });
