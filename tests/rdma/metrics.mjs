@@ -7,7 +7,8 @@ import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import http from "node:http";
 
-import { Daemon, WAIT_S, addr, busy, dev, equal, finish, ok, run, scenario, until, wrote_something } from "./lib.mjs";
+import { WAIT_S, addr, busy, dev, equal, finish, ok, run, scenario, scenario_with, start_ready, until,
+	wrote_something } from "./lib.mjs";
 
 const PORT = 7471;
 const CHURNED = 6;
@@ -65,9 +66,8 @@ const promtool = (text) => new Promise((done, fail) => {
 const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 
 const pair = async (args = []) => {
-	const [near, far] = await Promise.all([Daemon.start("near", args), Daemon.start("far", args)]);
+	const [near, far] = await start_ready("near far", args);
 
-	await Promise.all([near.ready(), far.ready()]);
 	await far.listen({ port: PORT });
 	return { near, far };
 };
@@ -268,11 +268,8 @@ await scenario("what the kernel holds for the daemon is what `rdma resource` sho
 });
 
 await scenario("single connections have series when they are asked for", async () => {
-	const near = await Daemon.start("near");
-	const far = await Daemon.start("far");
+	const { near, far } = await pair();
 
-	await Promise.all([near.ready(), far.ready()]);
-	await far.listen({ port: PORT });
 	for (let i = 0; i < 3; i++)
 		await near.connect({ dst_port: PORT });
 	const { text, metrics } = await scrape(near, "?connections=1");
@@ -284,10 +281,7 @@ await scenario("single connections have series when they are asked for", async (
 	await far.stop();
 });
 
-await scenario("the tag of the stats changes when something was done, and not by looking", async () => {
-	const daemon = await Daemon.start("d");
-
-	await daemon.ready();
+await scenario_with("d", "the tag of the stats changes when something was done, and not by looking", async (daemon) => {
 	let tag;
 	// The start of the daemon, or the kernel, may change a value between two requests.
 	const again = await until("the same tag twice", async () => {
@@ -304,7 +298,6 @@ await scenario("the tag of the stats changes when something was done, and not by
 
 	equal(later.status, 200, "status after a buffer was made");
 	ok(later.headers.etag !== tag, "the tag is another");
-	await daemon.stop();
 });
 
 finish();

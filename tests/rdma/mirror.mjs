@@ -5,7 +5,7 @@
 import http from "node:http";
 
 import { scratch_folder } from "../scratch.mjs";
-import { Daemon, WAIT_S, addr, dev, equal, finish, ok, scenario, until } from "./lib.mjs";
+import { Daemon, WAIT_S, addr, dev, equal, finish, ok, scenario, start_ready, until } from "./lib.mjs";
 
 const PORT = 7471;
 const GROUP = "239.76.0.1";
@@ -136,9 +136,7 @@ async function delete_all(near) {
 }
 
 await scenario("a mirror that reads the stream alone has the objects and states of the lists", async () => {
-	const [near, far] = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
-
-	await Promise.all([near.ready(), far.ready()]);
+	const [near, far] = await start_ready("near far");
 	const mirror = new Mirror(near);
 	const before = await same(near, mirror, "at the start");
 

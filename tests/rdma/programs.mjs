@@ -2,7 +2,8 @@
 //
 // verbsd against independent programs, on either side; the ways to decide a request; two workers.
 
-import { Daemon, PATIENCE_MS, Program, WAIT_S, addr, build, equal, finish, listens, ok, resources, resources_are_back, run, scenario, transfers_work } from "./lib.mjs";
+import { Daemon, PATIENCE_MS, Program, WAIT_S, addr, build, equal, finish, listens, ok, resources,
+	resources_are_back, run, scenario, start_ready, transfers_work } from "./lib.mjs";
 
 const PORT = 7471;
 const port = String(PORT);
@@ -187,10 +188,8 @@ await scenario("a request that nobody decides is rejected at its deadline", asyn
 });
 
 await scenario("two workers share the connections", async () => {
-	const daemon = await Daemon.start("two", ["--workers", "2"]);
-	const peer = await Daemon.start("peer", ["--workers", "2"]);
+	const [daemon, peer] = await start_ready("two peer", ["--workers", "2"]);
 
-	await Promise.all([daemon.ready(), peer.ready()]);
 	await daemon.listen({ port: PORT, service: "echo" });
 	const connections = await Promise.all(Array.from({ length: 8 }, () => peer.connect({ dst_port: PORT })));
 	for (const side of [daemon, peer]) {
