@@ -2,8 +2,8 @@
 //
 // The device goes away under the daemon, and comes back.
 
-import { existsSync } from "node:fs";
-import { Daemon, WAIT_S, addr, busy, dev, equal, finish, ok, resources, resources_are_back, run, scenario, transfers_work, write_file, wrote_something } from "./lib.mjs";
+import { Daemon, WAIT_S, addr, busy, dev, equal, finish, ok, run, scenario, transfers_work, with_daemons, write_file,
+	wrote_something } from "./lib.mjs";
 
 const PORT = 7471;
 const WILD_PORT = 7472;
@@ -121,19 +121,11 @@ async function one_unplugging(a, b, { go = unplug, come = async () => {}, why = 
 }
 
 // play(a, b) with two daemons of which b listens at both ports; nothing of them is left afterwards.
-async function with_listeners(play) {
-	const before = await resources();
-	const a = await Daemon.start("a");
-	const b = await Daemon.start("b");
-
-	await Promise.all([a.ready(), b.ready()]);
+const with_listeners = (play) => with_daemons("a b", async (a, b) => {
 	await b.listen({ addr, port: PORT, name: "one" });
 	await b.listen({ port: WILD_PORT, name: "wild" });
 	await play(a, b);
-	await a.stop();
-	await b.stop();
-	await resources_are_back(before);
-}
+});
 
 await with_device("the device is unplugged twice while connections are busy", () => with_listeners(async (a, b) => {
 	for (let i = 0; i < 2; i++)
@@ -258,15 +250,7 @@ await with_device("the device is unplugged, and no CM event tells of it", async 
 	for (const module of ["rdma_cm", "ib_uverbs", "rdma_ucm"])
 		await run("modprobe", module);
 	await add();
-	const a = await Daemon.start("a");
-	const b = await Daemon.start("b");
-
-	await Promise.all([a.ready(), b.ready()]);
-	await b.listen({ addr, port: PORT, name: "one" });
-	await b.listen({ port: WILD_PORT, name: "wild" });
-	await one_unplugging(a, b);
-	await a.stop();
-	await b.stop();
+	await with_listeners(one_unplugging);
 });
 
 finish();
