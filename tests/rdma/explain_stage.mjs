@@ -3,7 +3,7 @@
 // Shared by the parts of the suite explain: two daemons, and holding what an explanation says.
 
 import { explain } from "./explained.mjs";
-import { Daemon, PATIENCE_MS, WAIT_S, addr, build, dev, equal, ok, run, scenario, until } from "./lib.mjs";
+import { PATIENCE_MS, WAIT_S, addr, build, dev, equal, ok, run, scenario, start_ready, until } from "./lib.mjs";
 
 export const CONNECTION = "/v1/connections";
 export const PAGE = 4096;
@@ -92,8 +92,7 @@ export const open_memory = () => far.buffer(PAGE, { device: dev, access: ["remot
 export const other_key = (rkey) => `0x${((parseInt(rkey, 16) ^ 0xff) >>> 0).toString(16).padStart(8, "0")}`;
 
 async function with_two(play, args) {
-	[near, far] = await Promise.all([Daemon.start("near", args), Daemon.start("far", args)]);
-	await Promise.all([near.ready(), far.ready()]);
+	[near, far] = await start_ready("near far", args);
 	await play();
 	for (const daemon of [near, far])
 		if (!daemon.gone)

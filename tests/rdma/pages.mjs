@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { URL_OF } from "../contrib/example.mjs";
 import { blocks_of, play } from "../contrib/page.mjs";
 import { scratch_file, scratch_folder } from "../scratch.mjs";
-import { Daemon, Program, addr, build, equal, finish, ok, run, scenario, until } from "./lib.mjs";
+import { Program, addr, build, equal, finish, ok, run, scenario, start_ready, until } from "./lib.mjs";
 
 const PATH = `${build}/cmd:${process.env.PATH}`;
 // The headings of README.md with commands, and the test that tries them.
@@ -88,10 +88,7 @@ await scenario("README: two hosts by ssh, and a connection that fails", async ()
 });
 
 await scenario("tour: each block of docs/tour.md does what the page says", async () => {
-	const a = await Daemon.start("a");
-	const b = await Daemon.start("b");
-
-	await Promise.all([a.ready(), b.ready()]);
+	const [a, b] = await start_ready("a b");
 	const blocks = blocks_of("docs/tour.md");
 	const here = (text) => text.replaceAll("http://127.0.0.1:7480", URL_OF(a)).replaceAll("http://127.0.0.1:7481", URL_OF(b)).replaceAll("10.76.0.1", addr);
 
