@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "rdma/conn/conn.h"
 #include "rdma/conn/listener.h"
-#include "rdma/data/calls.h"
 #include "rdma/data/probe.h"
 #include "rdma/data/transfer.h"
-#include "rdma/data/worker.h"
 #include "rdma/fabric/goodbye.h"
 #include "rdma/fabric/report.h"
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
-#include "rdma/ud/endpoint.h"
 #include "rdma/ud/group.h"
 #include "rdma/ud/peer.h"
 

@@ -3,8 +3,6 @@
 
 #include "base/clock.h"
 #include "rdma/conn/conn_parts.h"
-#include "rdma/device/device.h"
-#include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
 /* Memory for a connection, all zero, which the caller frees; fresh memory if @room is empty or

@@ -8,17 +8,10 @@
 #define VBD_RDMA_CONN_CONN_H
 
 #include "base/addr.h"
-#include "base/attr.h"
-#include "base/error.h"
 #include "rdma/conn/conn_fsm.h"
 #include "rdma/conn/manual.h"
 #include "rdma/conn/timeline.h"
-#include "rdma/data/calls.h"
-#include "rdma/device/device.h"
 #include "rdma/device/private_data.h"
-#include "rdma/names/reason.h"
-#include "rdma/names/wr_id.h"
-#include "rdma/provider/account.h"
 #include "rdma/qp/qp.h"
 
 #include <rdma/rdma_cma.h>

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_parts.h"
 
-#include "base/attr.h"
 #include "base/log.h"
-#include "rdma/device/device.h"
 #include "rdma/device/port_counters.h"
 #include "rdma/device/source.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/fabric/goodbye.h"
-#include "rdma/names/names.h"
 #include "rdma/names/rejection.h"
 #include "rdma/provider/provider.h"
 

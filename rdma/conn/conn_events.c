@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_parts.h"
 
-#include "base/addr.h"
-#include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
 /* The event of the state table and the error of each CM event (VBD_OK: none). */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_parts.h"
-#include "rdma/conn/manual.h"
-#include "rdma/device/device.h"
-#include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
 /* Possible steps. */

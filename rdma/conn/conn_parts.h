@@ -17,8 +17,6 @@
 #ifndef VBD_RDMA_CONN_CONN_PARTS_H
 #define VBD_RDMA_CONN_CONN_PARTS_H
 
-#include "base/attr.h"
-#include "base/error.h"
 #include "rdma/conn/conn.h"
 
 struct ibv_qp_attr;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_parts.h"
 
-#include "rdma/conn/manual.h"
 #include "rdma/provider/provider.h"
 
 enum vbd_status vbd_conn_call_create(

@@ -3,8 +3,6 @@
 
 #include "base/clock.h"
 
-#include <infiniband/verbs.h>
-
 #include <stdarg.h>
 
 static void notify(struct vbd_conn *conn, const struct vbd_timeline_entry *entry)

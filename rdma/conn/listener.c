@@ -2,10 +2,7 @@
 #include "rdma/conn/listener.h"
 
 #include "base/log.h"
-#include "rdma/data/calls.h"
 #include "rdma/device/source.h"
-#include "rdma/fabric/fabric.h"
-#include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
 #include <netinet/in.h>

@@ -8,7 +8,6 @@
 #define VBD_RDMA_CONN_LISTENER_H
 
 #include "rdma/conn/conn.h"
-#include "rdma/provider/account.h"
 
 struct vbd_cm_listener;
 

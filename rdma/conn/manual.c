@@ -2,9 +2,7 @@
 #include "rdma/conn/manual.h"
 
 #include "base/addr.h"
-#include "rdma/device/caps.h"
 #include "rdma/device/device.h"
-#include "rdma/names/names.h"
 
 #include <sys/random.h>
 

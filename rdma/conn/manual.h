@@ -9,9 +9,6 @@
 #ifndef VBD_RDMA_CONN_MANUAL_H
 #define VBD_RDMA_CONN_MANUAL_H
 
-#include "base/attr.h"
-#include "base/error.h"
-#include "rdma/device/op.h"
 #include "rdma/qp/qp_params.h"
 
 #include <infiniband/verbs.h>

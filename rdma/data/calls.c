@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/calls.h"
 
-#include "base/attr.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "rdma/data/worker.h"
 #include "rdma/names/wr_id.h"

@@ -13,7 +13,6 @@
 #ifndef VBD_RDMA_DATA_CALLS_H
 #define VBD_RDMA_DATA_CALLS_H
 
-#include "base/error.h"
 #include "base/list.h"
 #include "base/mailbox.h"
 #include "rdma/provider/account.h"

@@ -3,16 +3,11 @@
 
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/heartbeat.h"
-#include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
-#include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"
-#include "rdma/names/names.h"
 #include "rdma/names/wr_id.h"
-
-#include <infiniband/verbs.h>
 
 /* Room for the receives, and after them for the old values of atomics. */
 static size_t receives_bytes(const struct vbd_channel_limits *limits)

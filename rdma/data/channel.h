@@ -10,12 +10,7 @@
 #ifndef VBD_RDMA_DATA_CHANNEL_H
 #define VBD_RDMA_DATA_CHANNEL_H
 
-#include "base/error.h"
-#include "base/list.h"
-#include "base/mailbox.h"
 #include "rdma/data/srq.h"
-#include "rdma/device/mem.h"
-#include "rdma/device/op.h"
 #include "rdma/device/slab.h"
 
 struct ibv_qp;
@@ -363,10 +358,8 @@ void vbd_withheld_fini(struct vbd_worker *worker);
 void vbd_heartbeats_run(struct vbd_worker *worker);
 
 /*
- * The handling of a connection's incoming messages: keep them (inbox), send them back (echo), only
- * count them (sink), or speak rping's protocol.
- *
- * The channel's worker.
+ * The services (rdma/data/service.c) handle a connection's incoming messages: they keep them
+ * (inbox), send them back (echo), only count them (sink), or speak rping's protocol.
  */
 
 /**
@@ -381,13 +374,8 @@ enum vbd_status vbd_service_check(enum vbd_service service, enum vbd_qp_transpor
 /** vbd_service_ops - the operations of @service, for struct vbd_channel_limits; any thread */
 const struct vbd_service_ops *vbd_service_ops(enum vbd_service service);
 
-/*
- * A data worker runs these: the channels with their transfers, probes and heartbeats, and the
- * shared receive queues. The worker (rdma/data/worker.h) calls them by this table, and knows none
- * of them.
- */
-
-/* For vbd_worker_create(). */
+/* The table of what a data worker runs (rdma/data/datapath.c), for vbd_worker_create(): channels
+ * with their transfers, probes and heartbeats, and shared receive queues. */
 extern const struct vbd_worker_ops vbd_datapath_ops;
 
 #endif

@@ -2,10 +2,8 @@
 /*
  * A heartbeat that is due asks the peer's device, or gives the peer up.
  */
-#include "base/clock.h"
 #include "rdma/data/channel.h"
 #include "rdma/data/heartbeat.h"
-#include "rdma/data/worker.h"
 
 /* A part of the interval by which a heartbeat may be early, so that the worker wakes once for the
  * heartbeats of many connections. */

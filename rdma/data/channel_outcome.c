@@ -3,14 +3,10 @@
  * The outcome of work requests: counts by operation, the end of transfers, and the channel after an
  * error. The other files of the channel call this one, which calls none of them.
  */
-#include "base/clock.h"
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/transfer.h"
-#include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/names/names.h"
-
-#include <infiniband/verbs.h>
 
 static void posted(struct vbd_op_counters *counters, bool signalled)
 {

@@ -10,13 +10,9 @@
 #ifndef VBD_RDMA_DATA_CHANNEL_PARTS_H
 #define VBD_RDMA_DATA_CHANNEL_PARTS_H
 
-#include "base/error.h"
 #include "rdma/data/channel.h"
-#include "rdma/device/op.h"
 
 #include <infiniband/verbs.h>
-
-struct ibv_sge;
 
 /*
  * Send work requests that go to the device together, by one call and so by one doorbell: on

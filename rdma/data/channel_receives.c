@@ -5,13 +5,10 @@
  */
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/heartbeat.h"
-#include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
-#include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/faults.h"
-#include "rdma/provider/provider.h"
 
 #include <endian.h>
 

@@ -4,15 +4,11 @@
  * completion also retires all requests before it; these need no completion of their own. Requests
  * that follow one another at once go to the device as one chain.
  */
-#include "base/attr.h"
 
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/heartbeat.h"
-#include "rdma/data/transfer.h"
 #include "rdma/data/window.h"
-#include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
-#include "rdma/device/mem.h"
 #include "rdma/names/names.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/provider.h"

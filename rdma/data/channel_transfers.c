@@ -3,14 +3,10 @@
  * The transfers of a channel: control passes them to the worker and gets them back, the worker
  * posts their work requests.
  */
-#include "base/clock.h"
 #include "base/log.h"
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/transfer.h"
-#include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
-
-#include <infiniband/verbs.h>
 
 #define ON(event, next, note) [VBD_TRANSFER_EV_##event] = {VBD_TRANSFER_##next, note}
 /* The rule of a state for all events without a row. */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "rdma/data/channel.h"
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/data/probe.h"
-#include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
-#include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/faults.h"

@@ -13,11 +13,6 @@
 #ifndef VBD_RDMA_DATA_HEARTBEAT_H
 #define VBD_RDMA_DATA_HEARTBEAT_H
 
-#include "base/attr.h"
-#include "base/counter.h"
-#include "base/error.h"
-#include "base/heap.h"
-#include "base/mailbox.h"
 #include "rdma/data/worker.h"
 
 struct vbd_channel;

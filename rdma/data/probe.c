@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/probe.h"
 
-#include "base/clock.h"
-#include "rdma/data/channel.h"
 #include "rdma/data/rping.h"
-#include "rdma/data/worker.h"
 
 /* A message over an unreliable connection is lost after this time. */
 #define LOST_AFTER_NS VBD_NS_PER_S

@@ -10,12 +10,7 @@
 #ifndef VBD_RDMA_DATA_PROBE_H
 #define VBD_RDMA_DATA_PROBE_H
 
-#include "base/counter.h"
-#include "base/enum.h"
-#include "base/error.h"
 #include "base/histogram.h"
-#include "base/list.h"
-#include "base/mailbox.h"
 #include "rdma/data/worker.h"
 
 struct vbd_channel;

@@ -11,7 +11,6 @@
 #ifndef VBD_RDMA_DATA_RPING_H
 #define VBD_RDMA_DATA_RPING_H
 
-#include "base/enum.h"
 #include "rdma/data/channel.h"
 
 /* rping refuses -S of 64 KiB or more; the last byte is the NUL of its text. */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/data/channel.h"
 
 #include "rdma/data/probe.h"
 #include "rdma/data/rping.h"
-#include "rdma/data/worker.h"
 
 static bool speaks_rping(enum vbd_service service)
 {

@@ -15,13 +15,10 @@
 #ifndef VBD_RDMA_DATA_SRQ_H
 #define VBD_RDMA_DATA_SRQ_H
 
-#include "base/counter.h"
-#include "base/error.h"
 #include "base/list.h"
 #include "base/mailbox.h"
 #include "rdma/device/mem.h"
 #include "rdma/device/op.h"
-#include "rdma/provider/account.h"
 
 struct ibv_srq;
 struct ibv_wc;

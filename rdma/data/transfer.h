@@ -10,14 +10,8 @@
 #ifndef VBD_RDMA_DATA_TRANSFER_H
 #define VBD_RDMA_DATA_TRANSFER_H
 
-#include "base/counter.h"
-#include "base/enum.h"
-#include "base/error.h"
 #include "base/histogram.h"
-#include "base/list.h"
-#include "base/mailbox.h"
 #include "rdma/data/worker.h"
-#include "rdma/device/op.h"
 
 struct vbd_channel;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/window.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"

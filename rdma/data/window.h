@@ -16,11 +16,8 @@
 #ifndef VBD_RDMA_DATA_WINDOW_H
 #define VBD_RDMA_DATA_WINDOW_H
 
-#include "base/enum.h"
-#include "base/error.h"
 #include "rdma/data/transfer.h"
 #include "rdma/device/mem.h"
-#include "rdma/provider/account.h"
 
 struct ibv_mw;
 

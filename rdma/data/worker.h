@@ -8,8 +8,6 @@
 #define VBD_RDMA_DATA_WORKER_H
 
 #include "base/clock.h"
-#include "base/counter.h"
-#include "base/error.h"
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/mailbox.h"
@@ -65,7 +63,7 @@ enum vbd_notification {
 	VBD_CONTROL_CALL_DONE, /* of a call thread, not of a worker: rdma/data/calls.h */
 };
 
-/* The calls from a worker to what it runs (rdma/data/datapath.h). Worker, unless it says otherwise;
+/* The calls from a worker to what it runs (rdma/data/datapath.c). Worker, unless it says otherwise;
  * all must be set. */
 struct vbd_worker_ops {
 	/* control; `destroy` follows also if this fails */

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/caps.h"
 
-#include "base/enum.h"
 #include "rdma/device/device.h"
 #include "rdma/provider/provider.h"
-
-#include <stdio.h>
 
 VBD_ENUM_NAMES(vbd_cap_name, enum vbd_cap, VBD_CAP_MAP)
 

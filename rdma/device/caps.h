@@ -11,9 +11,6 @@
 #include "base/enum.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct ibv_device_attr_ex;
 struct vbd_device;
 

@@ -4,8 +4,6 @@
 #include "rdma/device/device.h"
 #include "rdma/provider/provider.h"
 
-#include <stdlib.h>
-
 enum vbd_status vbd_cq_create(uint64_t id, struct vbd_device *device, struct vbd_worker *worker,
 	uint32_t depth_cqe, unsigned int comp_vector, struct vbd_cq **ret_cq, struct vbd_error *err)
 {

@@ -10,13 +10,9 @@
 #define VBD_RDMA_DEVICE_CQ_H
 
 #include "base/counter.h"
-#include "base/error.h"
 #include "base/list.h"
 #include "base/mailbox.h"
 #include "rdma/provider/account.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct ibv_comp_channel;
 struct ibv_cq;

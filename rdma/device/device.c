@@ -2,16 +2,11 @@
 #include "rdma/device/device.h"
 
 #include "base/clock.h"
-#include "base/enum.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/pd.h"
 #include "rdma/provider/ask.h"
-#include "rdma/provider/provider.h"
 
 #include <endian.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 VBD_ENUM_NAMES(vbd_device_state_name, enum vbd_device_state, VBD_DEVICE_STATE_MAP)

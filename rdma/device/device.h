@@ -12,17 +12,11 @@
 #ifndef VBD_RDMA_DEVICE_DEVICE_H
 #define VBD_RDMA_DEVICE_DEVICE_H
 
-#include "base/attr.h"
 #include "base/counter.h"
-#include "base/enum.h"
-#include "base/error.h"
 #include "base/list.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/account.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
 struct ibv_ah_attr;

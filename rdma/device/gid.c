@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
-#include "base/error.h"
-#include "rdma/device/device.h"
 #include "rdma/device/source.h"
 #include "rdma/provider/ask.h"
-#include "rdma/provider/provider.h"
 
-#include <infiniband/verbs.h>
-
-#include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *gid_type_name(uint32_t type)
 {

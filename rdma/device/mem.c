@@ -7,8 +7,6 @@
 #include "rdma/device/pd.h"
 #include "rdma/provider/provider.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>

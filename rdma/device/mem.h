@@ -8,12 +8,7 @@
 #ifndef VBD_RDMA_DEVICE_MEM_H
 #define VBD_RDMA_DEVICE_MEM_H
 
-#include "base/error.h"
 #include "rdma/provider/account.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct ibv_mr;
 struct vbd_pd;

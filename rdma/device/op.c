@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/op.h"
 
-#include "base/enum.h"
-
 #include <infiniband/verbs.h>
 
 VBD_ENUM_NAMES(vbd_transport_name, enum vbd_qp_transport, VBD_TRANSPORT_MAP)

@@ -8,11 +8,7 @@
 #define VBD_RDMA_DEVICE_OP_H
 
 #include "base/counter.h"
-#include "base/enum.h"
 #include "rdma/device/caps.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct ibv_ah;
 struct vbd_window;

@@ -4,9 +4,6 @@
 #include "rdma/device/device.h"
 #include "rdma/provider/provider.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum vbd_status vbd_pd_create(
 	struct vbd_device *device, struct vbd_pd **ret_pd, struct vbd_error *err)
 {

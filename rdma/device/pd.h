@@ -8,12 +8,8 @@
 #ifndef VBD_RDMA_DEVICE_PD_H
 #define VBD_RDMA_DEVICE_PD_H
 
-#include "base/error.h"
 #include "base/list.h"
 #include "rdma/provider/account.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct ibv_pd;
 struct vbd_device;

@@ -5,8 +5,6 @@
 #include "rdma/provider/provider.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 VBD_ENUM_NAMES(vbd_counter_set_name, enum vbd_counter_set, VBD_COUNTER_SET_MAP)

@@ -9,9 +9,6 @@
 
 #include "base/enum.h"
 
-#include <stdint.h>
-#include <stdbool.h>
-
 struct vbd_device;
 
 /* X(SYMBOL, folder of the port in sysfs) */

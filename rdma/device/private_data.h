@@ -7,12 +7,8 @@
 #ifndef VBD_RDMA_DEVICE_PRIVATE_DATA_H
 #define VBD_RDMA_DEVICE_PRIVATE_DATA_H
 
-#include "base/attr.h"
 #include "base/enum.h"
 #include "base/error.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* rdma_conn_param has 8 bits for the length. */
 #define VBD_PRIVATE_DATA_MAX 255

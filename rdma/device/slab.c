@@ -2,13 +2,10 @@
 #include "rdma/device/slab.h"
 
 #include "base/counter.h"
-#include "base/list.h"
 #include "rdma/device/mem.h"
 #include "rdma/device/pd.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct vbd_slab {
 	struct vbd_link link; /* the PD's list: those with room before the full ones */

@@ -12,10 +12,6 @@
 
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct vbd_pd;
 struct vbd_slab;
 struct vbd_slabs;

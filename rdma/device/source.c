@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/source.h"
 
-#include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netpacket/packet.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The hardware address of an IPoIB interface: 4 bytes of flags and QP number, then the GID. */
 #define IPOIB_GID_OFFSET 4

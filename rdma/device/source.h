@@ -9,12 +9,7 @@
 #define VBD_RDMA_DEVICE_SOURCE_H
 
 #include "base/addr.h"
-#include "base/attr.h"
-#include "base/error.h"
 #include "rdma/device/device.h"
-
-#include <stdbool.h>
-#include <sys/socket.h>
 
 struct ifaddrs;
 

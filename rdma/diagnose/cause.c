@@ -2,10 +2,6 @@
 #include "rdma/diagnose/cause.h"
 
 #include "rdma/device/op.h"
-#include "rdma/device/port_counters.h"
-#include "rdma/diagnose/facts.h"
-
-#include <infiniband/verbs.h>
 
 static enum vbd_outcome outcome_of_receive(const struct vbd_error *error)
 {

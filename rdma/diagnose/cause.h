@@ -12,7 +12,6 @@
 #include "rdma/diagnose/cause_rows.h"
 #include "rdma/diagnose/clue_rows.h"
 #include "rdma/diagnose/facts.h"
-#include "rdma/names/reason.h"
 
 /* The record of an end. */
 struct vbd_outcome_end {

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/diagnose/facts.h"
 
-#include "base/attr.h"
 #include "base/clock.h"
 #include "rdma/device/mem.h"
 #include "rdma/device/op.h"
 #include "rdma/diagnose/clue_rows.h"
 #include "rdma/diagnose/why.h"
-#include "rdma/names/names.h"
 #include "rdma/names/rejection.h"
-
-#include <infiniband/verbs.h>
-#include <rdma/rdma_cma.h>
 
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -9,16 +9,11 @@
 #ifndef VBD_RDMA_DIAGNOSE_FACTS_H
 #define VBD_RDMA_DIAGNOSE_FACTS_H
 
-#include "base/enum.h"
-#include "base/error.h"
 #include "rdma/device/device.h"
 #include "rdma/device/port_counters.h"
 #include "rdma/diagnose/finding_rows.h"
 #include "rdma/fabric/report.h"
 #include "rdma/provider/ask.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 struct vbd_facts;
 

@@ -2,7 +2,6 @@
 #include "rdma/diagnose/why.h"
 
 #include "rdma/diagnose/why_rows.h"
-#include "rdma/names/names.h"
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>

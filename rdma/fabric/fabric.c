@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/fabric.h"
 
-#include "base/attr.h"
-#include "base/clock.h"
-#include "rdma/data/calls.h"
 #include "rdma/data/channel.h"
-#include "rdma/data/worker.h"
-#include "rdma/device/cq.h"
-#include "rdma/device/mem.h"
 #include "rdma/device/port_counters.h"
 #include "rdma/fabric/fabric_parts.h"
 #include "rdma/fabric/goodbye.h"

@@ -8,11 +8,7 @@
 #ifndef VBD_RDMA_FABRIC_FABRIC_H
 #define VBD_RDMA_FABRIC_FABRIC_H
 
-#include "base/attr.h"
 #include "base/cpus.h"
-#include "base/error.h"
-#include "base/list.h"
-#include "base/mailbox.h"
 #include "rdma/data/calls.h"
 #include "rdma/device/device.h"
 

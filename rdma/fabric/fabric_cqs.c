@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/fabric_parts.h"
 
-#include "rdma/data/worker.h"
 #include "rdma/device/pd.h"
 
 void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/goodbye.h"
 
-#include "rdma/device/device.h"
 #include "rdma/device/port_counters.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/provider.h"

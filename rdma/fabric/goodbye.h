@@ -15,10 +15,8 @@
 #define VBD_RDMA_FABRIC_GOODBYE_H
 
 #include "base/clock.h"
-#include "base/list.h"
 #include "rdma/data/calls.h"
 #include "rdma/names/wr_id.h"
-#include "rdma/provider/account.h"
 
 struct rdma_cm_id;
 struct vbd_device;

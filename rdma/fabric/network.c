@@ -4,12 +4,8 @@
  * nobody changes network interfaces any more (ib_get_eth_speed() in core/verbs.c, 6.1), and so may
  * getifaddrs(3).
  */
-#include "base/addr.h"
-#include "base/clock.h"
-#include "rdma/device/device.h"
 #include "rdma/device/port_counters.h"
 #include "rdma/device/source.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/fabric/fabric_parts.h"
 
 #include <ifaddrs.h>

@@ -2,13 +2,10 @@
 #include "rdma/fabric/report.h"
 
 #include "base/log.h"
-#include "rdma/data/calls.h"
-#include "rdma/device/device.h"
 #include "rdma/device/op.h"
 #include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/ask.h"
-#include "rdma/provider/provider.h"
 
 #include <endian.h>
 #include <netinet/in.h>

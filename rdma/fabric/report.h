@@ -28,7 +28,6 @@
 #ifndef VBD_RDMA_FABRIC_REPORT_H
 #define VBD_RDMA_FABRIC_REPORT_H
 
-#include "base/enum.h"
 #include "base/list.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/names/reason.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/shared.h"
 
-#include "rdma/data/worker.h"
 #include "rdma/fabric/fabric_parts.h"
 #include "rdma/provider/provider.h"
 

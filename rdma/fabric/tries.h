@@ -9,7 +9,6 @@
 #define VBD_RDMA_FABRIC_TRIES_H
 
 #include "base/addr.h"
-#include "base/error.h"
 
 /* Between the last address of a round of tries and the first one of the next round: a failure may
  * come at once. */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/names/names.h"
 
-#include "base/attr.h"
 #include "base/clock.h"
-#include "base/status.h"
 #include "rdma/names/reason.h"
 #include "rdma/names/rejection.h"
 

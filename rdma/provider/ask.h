@@ -9,8 +9,6 @@
 #ifndef VBD_RDMA_PROVIDER_ASK_H
 #define VBD_RDMA_PROVIDER_ASK_H
 
-#include "base/attr.h"
-#include "base/error.h"
 #include "rdma/provider/provider.h"
 
 #include <sys/socket.h>

@@ -9,8 +9,6 @@
 #ifndef VBD_RDMA_PROVIDER_FAULTS_H
 #define VBD_RDMA_PROVIDER_FAULTS_H
 
-#include "base/attr.h"
-#include "base/enum.h"
 #include "base/list.h"
 #include "rdma/provider/provider_calls.h"
 

@@ -17,8 +17,6 @@
 #ifndef VBD_RDMA_PROVIDER_PROVIDER_H
 #define VBD_RDMA_PROVIDER_PROVIDER_H
 
-#include "base/attr.h"
-#include "base/error.h"
 #include "rdma/provider/account.h"
 
 #include <infiniband/verbs.h>

@@ -6,7 +6,6 @@
 #ifndef VBD_RDMA_PROVIDER_PROVIDER_PARTS_H
 #define VBD_RDMA_PROVIDER_PROVIDER_PARTS_H
 
-#include "base/attr.h"
 #include "base/error.h"
 
 struct ibv_context;

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/qp/qp.h"
 
-#include "base/clock.h"
-#include "rdma/data/channel.h"
 #include "rdma/data/heartbeat.h"
-#include "rdma/data/srq.h"
-#include "rdma/data/worker.h"
-#include "rdma/device/cq.h"
-#include "rdma/device/device.h"
-#include "rdma/device/pd.h"
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
-#include "rdma/qp/qp_params.h"
 
 static struct vbd_qp_remains *remains_of(struct vbd_call *call)
 {

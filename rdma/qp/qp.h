@@ -11,16 +11,10 @@
 #ifndef VBD_RDMA_QP_QP_H
 #define VBD_RDMA_QP_QP_H
 
-#include "base/attr.h"
-#include "base/error.h"
-#include "base/list.h"
-#include "rdma/data/calls.h"
 #include "rdma/data/channel.h"
-#include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/names/reason.h"
-#include "rdma/provider/account.h"
 #include "rdma/qp/qp_params.h"
 
 struct ibv_qp;

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/qp/qp.h"
 
-#include "base/clock.h"
-#include "rdma/data/channel.h"
-#include "rdma/device/cq.h"
-#include "rdma/device/pd.h"
 #include "rdma/fabric/fabric_parts.h"
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"

@@ -8,8 +8,6 @@
 #ifndef VBD_RDMA_QP_QP_PARAMS_H
 #define VBD_RDMA_QP_QP_PARAMS_H
 
-#include "base/attr.h"
-#include "base/error.h"
 #include "rdma/device/mem.h"
 #include "rdma/device/op.h"
 

@@ -7,7 +7,6 @@
 #ifndef VBD_RDMA_UD_AH_H
 #define VBD_RDMA_UD_AH_H
 
-#include "base/error.h"
 #include "rdma/data/calls.h"
 #include "rdma/data/channel.h"
 

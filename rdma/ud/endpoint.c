@@ -3,12 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "rdma/data/channel.h"
-#include "rdma/device/caps.h"
-#include "rdma/device/device.h"
 #include "rdma/device/source.h"
-#include "rdma/fabric/fabric.h"
-#include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
 #include <netinet/in.h>

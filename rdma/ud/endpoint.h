@@ -7,13 +7,7 @@
 #ifndef VBD_RDMA_UD_ENDPOINT_H
 #define VBD_RDMA_UD_ENDPOINT_H
 
-#include "base/error.h"
-#include "rdma/data/calls.h"
-#include "rdma/device/device.h"
 #include "rdma/device/private_data.h"
-#include "rdma/names/wr_id.h"
-#include "rdma/names/reason.h"
-#include "rdma/provider/account.h"
 #include "rdma/qp/qp.h"
 #include "rdma/ud/ah.h"
 #include "rdma/ud/endpoint_fsm.h"

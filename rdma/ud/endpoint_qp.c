@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/ud/endpoint.h"
 
-#include "rdma/device/device.h"
 #include "rdma/provider/provider.h"
 
 static enum vbd_status choose_gid(struct vbd_endpoint *endpoint, const struct vbd_device *device,

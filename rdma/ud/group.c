@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/ud/group.h"
 
-#include "base/enum.h"
 #include "base/log.h"
 #include "rdma/device/source.h"
-#include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
 #define ON(event, next, action, note) \

@@ -9,11 +9,6 @@
 #ifndef VBD_RDMA_UD_GROUP_H
 #define VBD_RDMA_UD_GROUP_H
 
-#include "base/enum.h"
-#include "base/error.h"
-#include "rdma/names/wr_id.h"
-#include "rdma/provider/account.h"
-#include "rdma/ud/ah.h"
 #include "rdma/ud/endpoint.h"
 
 struct rdma_cm_id;

@@ -8,11 +8,6 @@
 #ifndef VBD_RDMA_UD_PEER_H
 #define VBD_RDMA_UD_PEER_H
 
-#include "base/enum.h"
-#include "base/error.h"
-#include "rdma/names/wr_id.h"
-#include "rdma/provider/account.h"
-#include "rdma/ud/ah.h"
 #include "rdma/ud/endpoint.h"
 
 struct rdma_cm_id;
