@@ -15,40 +15,9 @@ RIG_TEST(test_story__a_connection_comes_up_and_is_closed)
 
 	rig_tell_story(rig);
 	rc = rig_conn_connect(rig, NULL);
-	rig_assert_story(rig, "state resolving_addr ()\n"
-			      "deadline 5000 ms\n"
-			      "call rdma_create_id ()\n"
-			      "call rdma_resolve_addr (timeout 2000 ms)\n"
-			      "cm_event RDMA_CM_EVENT_ADDR_RESOLVED (status 0)\n"
-			      "conn: 1 resolving_addr -> resolving_route (addr_resolved)\n"
-			      "call rdma_resolve_route (device fake0 port 1)\n"
-			      "state resolving_addr -> resolving_route (the address is resolved)\n"
-			      "cm_event RDMA_CM_EVENT_ROUTE_RESOLVED (status 0)\n"
-			      "conn: 1 resolving_route -> connecting (route_resolved)\n"
-			      "state resolving_route -> connecting (the route is resolved)\n"
-			      "call ibv_create_qp (lqpn 0x000011, cq 1)\n"
-			      "qp RESET -> INIT (lqpn 0x000011)\n"
-			      "call rdma_connect (qp_num 0x000011)\n"
-			      "cm_event RDMA_CM_EVENT_CONNECT_RESPONSE (status 0)\n"
-			      "qp INIT -> RTR (lqpn 0x000011)\n"
-			      "conn: 1 connecting -> established (qp_rtr)\n"
-			      "qp RTR -> RTS (lqpn 0x000011)\n"
-			      "call rdma_establish ()\n"
-			      "deadline 0 ms\n"
-			      "state connecting -> established (the QP is ready to receive)\n");
+	rig_assert_story(rig);
 	rig_close(rc);
-	rig_assert_story(rig, "command close (local_close)\n"
-			      "conn: 1 established -> draining (cmd_close)\n"
-			      "call rdma_disconnect ()\n"
-			      "deadline 1000 ms\n"
-			      "qp RTS -> ERR (lqpn 0x000011)\n"
-			      "state established -> draining (a client closed the connection)\n"
-			      "cm_event RDMA_CM_EVENT_DISCONNECTED (status 0)\n"
-			      "conn: 1 draining -> closed (drained_clean)\n"
-			      "deadline 0 ms\n"
-			      "call ibv_destroy_qp (lqpn 0x000011)\n"
-			      "call rdma_destroy_id ()\n"
-			      "state draining -> closed (all work requests are completed)\n");
+	rig_assert_story(rig);
 }
 
 RIG_TEST(test_story__one_of_iwarp_is_brought_up_by_the_kernel)
@@ -58,45 +27,14 @@ RIG_TEST(test_story__one_of_iwarp_is_brought_up_by_the_kernel)
 	rig_make_iwarp(rig);
 	rig_tell_story(rig);
 	rc = rig_conn_connect(rig, NULL);
-	rig_assert_story(rig, "state resolving_addr ()\n"
-			      "deadline 5000 ms\n"
-			      "call rdma_create_id ()\n"
-			      "call rdma_resolve_addr (timeout 2000 ms)\n"
-			      "cm_event RDMA_CM_EVENT_ADDR_RESOLVED (status 0)\n"
-			      "conn: 1 resolving_addr -> resolving_route (addr_resolved)\n"
-			      "call rdma_resolve_route (device fake0 port 1)\n"
-			      "state resolving_addr -> resolving_route (the address is resolved)\n"
-			      "cm_event RDMA_CM_EVENT_ROUTE_RESOLVED (status 0)\n"
-			      "conn: 1 resolving_route -> connecting (route_resolved)\n"
-			      "state resolving_route -> connecting (the route is resolved)\n"
-			      "call ibv_create_qp (lqpn 0x000011, cq 1)\n"
-			      "qp RESET -> INIT (lqpn 0x000011)\n"
-			      "call rdma_connect (qp_num 0x000011)\n"
-			      "conn: 1 ignores call_returned in connecting: rdma_connect is done; "
-			      "the CM reports the answer\n"
-			      "cm_event RDMA_CM_EVENT_ESTABLISHED (status 0)\n"
-			      "conn: 1 connecting -> established (established)\n"
-			      "qp INIT -> RTS (by the kernel's iWARP CM, lqpn 0x000011)\n"
-			      "deadline 0 ms\n"
-			      "state connecting -> established (both sides are connected)\n");
+	rig_assert_story(rig);
 	fake_flushes_withheld(true);
 	fake_qp_to_err(rc->conn->qp.ibv_qp);
 	fake_flush(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
-	rig_assert_story(rig, "wc IBV_WC_WR_FLUSH_ERR (recv, vendor_err 0)\n"
-			      "conn: 1 established -> draining (flushed)\n"
-			      "deadline 1000 ms\n"
-			      "qp RTS -> ERR (lqpn 0x000011)\n"
-			      "deadline 1000 ms\n"
-			      "state established -> draining (a work request was flushed)\n");
+	rig_assert_story(rig);
 	rig_deadline(rc);
-	rig_assert_story(rig,
-		"call rdma_disconnect ()\n"
-		"conn: 1 draining -> failed (drained_failed)\n"
-		"deadline 0 ms\n"
-		"call ibv_destroy_qp (lqpn 0x000011)\n"
-		"call rdma_destroy_id ()\n"
-		"state draining -> failed (all work requests are completed, after an error)\n");
+	rig_assert_story(rig);
 }
 
 RIG_TEST(test_story__a_request_is_accepted_and_the_peer_leaves)
@@ -105,39 +43,15 @@ RIG_TEST(test_story__a_request_is_accepted_and_the_peer_leaves)
 
 	rig_tell_story(rig);
 	rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
-	rig_assert_story(rig, "cm_event RDMA_CM_EVENT_CONNECT_REQUEST (rqpn 0x000077, status 0)\n"
-			      "state requested ()\n"
-			      "deadline 5000 ms\n");
+	rig_assert_story(rig);
 	assert_int_equal(vbd_conn_accept(rc->conn, -1, NULL, &rig->err), VBD_OK);
 	rig_settle(rig);
 	assert_true(rig_conn_answer(rc));
 	rig_settle(rig);
-	rig_assert_story(rig, "command accept (service inbox)\n"
-			      "conn: 1 requested -> accepting (cmd_accept)\n"
-			      "deadline 5000 ms\n"
-			      "state requested -> accepting (a client accepted the request)\n"
-			      "call ibv_create_qp (lqpn 0x000011, cq 1)\n"
-			      "qp RESET -> INIT (lqpn 0x000011)\n"
-			      "qp INIT -> RTR (lqpn 0x000011)\n"
-			      "qp RTR -> RTS (lqpn 0x000011)\n"
-			      "call rdma_accept (qp_num 0x000011)\n"
-			      "cm_event RDMA_CM_EVENT_ESTABLISHED (status 0)\n"
-			      "conn: 1 accepting -> established (established)\n"
-			      "deadline 0 ms\n"
-			      "state accepting -> established (both sides are connected)\n");
+	rig_assert_story(rig);
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	rig_settle(rig);
-	rig_assert_story(rig, "cm_event RDMA_CM_EVENT_DISCONNECTED (status 0)\n"
-			      "conn: 1 established -> draining (disconnected)\n"
-			      "call rdma_disconnect ()\n"
-			      "deadline 1000 ms\n"
-			      "qp RTS -> ERR (lqpn 0x000011)\n"
-			      "state established -> draining (the peer disconnected)\n"
-			      "conn: 1 draining -> closed (drained_clean)\n"
-			      "deadline 0 ms\n"
-			      "call ibv_destroy_qp (lqpn 0x000011)\n"
-			      "call rdma_destroy_id ()\n"
-			      "state draining -> closed (all work requests are completed)\n");
+	rig_assert_story(rig);
 }
 
 RIG_TEST(test_story__sends_that_are_under_way_are_looked_at)
@@ -149,27 +63,12 @@ RIG_TEST(test_story__sends_that_are_under_way_are_looked_at)
 	rig_start_transfer(rig_transfer(rc, VBD_OP_SEND, mem, 64, 64));
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	rig_settle(rig);
-	rig_assert_story(rig,
-		"transfer: 1 queued -> running (started: its first work request is posted)\n"
-		"cm_event RDMA_CM_EVENT_DISCONNECTED (status 0)\n"
-		"conn: 1 established -> draining (disconnected)\n"
-		"call rdma_disconnect ()\n"
-		"deadline 10 ms\n"
-		"state established -> draining (the peer disconnected)\n");
+	rig_assert_story(rig);
 	rig_deadline(rc);
-	rig_assert_story(rig, "deadline 10 ms\n");
+	rig_assert_story(rig);
 	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_REM_ACCESS_ERR, 0x88);
 	rig_settle(rig);
-	rig_assert_story(rig,
-		"wc IBV_WC_REM_ACCESS_ERR (send, vendor_err 136)\n"
-		"deadline 1000 ms\n"
-		"qp RTS -> ERR (lqpn 0x000011)\n"
-		"transfer: 1 running -> failed (failed: a completion failed, the rest is flushed)\n"
-		"conn: 1 draining -> failed (drained_failed)\n"
-		"deadline 0 ms\n"
-		"call ibv_destroy_qp (lqpn 0x000011)\n"
-		"call rdma_destroy_id ()\n"
-		"state draining -> failed (all work requests are completed, after an error)\n");
+	rig_assert_story(rig);
 }
 
 /* The worker is in ibv_post_send(3), and the answer to the request is there already. */
@@ -198,24 +97,9 @@ RIG_TEST(test_story__a_queue_pair_fails_in_a_transfer)
 	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_REM_ACCESS_ERR, 0x88);
 	fake_qp_async(rc->conn->qp.ibv_qp, IBV_EVENT_SQ_DRAINED);
 	rig_settle(rig);
-	rig_assert_story(rig,
-		"transfer: 1 queued -> running (started: its first work request is posted)\n"
-		"async_event sq_drained (lqpn 0x000011)\n"
-		"wc IBV_WC_REM_ACCESS_ERR (write, vendor_err 136)\n"
-		"conn: 1 established -> draining (wc_error)\n"
-		"call rdma_disconnect ()\n"
-		"deadline 1000 ms\n"
-		"qp RTS -> ERR (lqpn 0x000011)\n"
-		"state established -> draining (a completion failed)\n"
-		"transfer: 1 running -> failed (failed: a completion failed, the rest is flushed)\n"
-		"cm_event RDMA_CM_EVENT_DISCONNECTED (status 0)\n");
+	rig_assert_story(rig);
 	rig_deadline(rc);
-	rig_assert_story(rig,
-		"call ibv_destroy_qp (lqpn 0x000011)\n"
-		"conn: 1 draining -> failed (drained_failed)\n"
-		"deadline 0 ms\n"
-		"call rdma_destroy_id ()\n"
-		"state draining -> failed (all work requests are completed, after an error)\n");
+	rig_assert_story(rig);
 }
 
 RIG_TEST(test_story__a_peer_rejects_or_does_not_answer)
@@ -225,48 +109,17 @@ RIG_TEST(test_story__a_peer_rejects_or_does_not_answer)
 	rig_tell_story(rig);
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_REJECTED, 8);
 	rig_settle(rig);
-	rig_assert_story(rig,
-		"cm_event RDMA_CM_EVENT_REJECTED (status 8: nobody listens on that port (invalid "
-		"service id))\n"
-		"conn: 1 connecting -> draining (rejected)\n"
-		"deadline 1000 ms\n"
-		"qp INIT -> ERR (lqpn 0x000011)\n"
-		"state connecting -> draining (the peer rejected the connection)\n"
-		"conn: 1 draining -> failed (drained_failed)\n"
-		"deadline 0 ms\n"
-		"call ibv_destroy_qp (lqpn 0x000011)\n"
-		"call rdma_destroy_id ()\n"
-		"state draining -> failed (all work requests are completed, after an error)\n");
+	rig_assert_story(rig);
 	rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
 	rig->story[0] = '\0';
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_UNREACHABLE, -110);
 	rig_settle(rig);
-	rig_assert_story(rig,
-		"cm_event RDMA_CM_EVENT_UNREACHABLE (status -110)\n"
-		"try failed (10.0.0.254: The peer does not answer, or its neighbour entry "
-		"changed)\n"
-		"conn: 2 connecting -> retrying (try_failed)\n"
-		"deadline 1000 ms\n"
-		"qp INIT -> ERR (lqpn 0x000012)\n"
-		"state connecting -> retrying (a try failed, and another one follows)\n"
-		"deadline 0 ms\n"
-		"call ibv_destroy_qp (lqpn 0x000012)\n"
-		"call rdma_destroy_id ()\n"
-		"deadline 500 ms\n");
+	rig_assert_story(rig);
 	rig_close(rc);
 	rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
 	rig->story[0] = '\0';
 	rig_deadline(rc);
-	rig_assert_story(rig,
-		"conn: 3 connecting -> draining (deadline)\n"
-		"deadline 1000 ms\n"
-		"qp INIT -> ERR (lqpn 0x000013)\n"
-		"state connecting -> draining (the deadline passed)\n"
-		"conn: 3 draining -> failed (drained_failed)\n"
-		"deadline 0 ms\n"
-		"call ibv_destroy_qp (lqpn 0x000013)\n"
-		"call rdma_destroy_id ()\n"
-		"state draining -> failed (all work requests are completed, after an error)\n");
+	rig_assert_story(rig);
 	assert_string_equal(rc->conn->qp.first_error.error.text,
 		"the deadline of 5000 ms passed in state "
 		"connecting, waiting for the peer's answer");
@@ -280,34 +133,14 @@ RIG_TEST(test_story__calls_that_fail_at_the_end_are_logged)
 	fake_fail_next("rdma_reject", EINVAL);
 	assert_int_equal(vbd_conn_reject(rc->conn, NULL, false, &rig->err), VBD_OK);
 	rig_settle(rig);
-	rig_assert_story(rig, "command reject (0 bytes of private data)\n"
-			      "conn: 1 requested -> closed (cmd_reject)\n"
-			      "call rdma_reject ()\n"
-			      "conn: by the script: rdma_reject: Invalid argument (EINVAL)\n"
-			      "deadline 0 ms\n"
-			      "call rdma_destroy_id ()\n"
-			      "state requested -> closed (a client rejected the request)\n");
+	rig_assert_story(rig);
 	rc = rig_conn_connect(rig, NULL);
 	rig->story[0] = '\0';
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ADDR_CHANGE, 0);
 	rig_settle(rig);
 	fake_fail_next("rdma_disconnect", EINVAL);
 	rig_close(rc);
-	rig_assert_story(rig, "cm_event RDMA_CM_EVENT_ADDR_CHANGE (status 0)\n"
-			      "conn: 2 ignores addr_change in established: a hint "
-			      "(rdma_get_cm_event(3)); a failure is reported by its own event\n"
-			      "command close (local_close)\n"
-			      "conn: 2 established -> draining (cmd_close)\n"
-			      "call rdma_disconnect ()\n"
-			      "deadline 1000 ms\n"
-			      "qp RTS -> ERR (lqpn 0x000011)\n"
-			      "state established -> draining (a client closed the connection)\n"
-			      "calls: by the script: rdma_disconnect: Invalid argument (EINVAL)\n"
-			      "conn: 2 draining -> closed (drained_clean)\n"
-			      "deadline 0 ms\n"
-			      "call ibv_destroy_qp (lqpn 0x000011)\n"
-			      "call rdma_destroy_id ()\n"
-			      "state draining -> closed (all work requests are completed)\n");
+	rig_assert_story(rig);
 }
 
 RIG_TEST(test_story__a_fault_is_injected)
@@ -317,20 +150,7 @@ RIG_TEST(test_story__a_fault_is_injected)
 	rig_tell_story(rig);
 	vbd_conn_inject_error(rc->conn);
 	rig_settle(rig);
-	rig_assert_story(rig,
-		"command fault (the queue pair is moved to ERR)\n"
-		"async_event qp_fatal (lqpn 0x000011)\n"
-		"conn: 1 established -> draining (qp_error)\n"
-		"call rdma_disconnect ()\n"
-		"deadline 1000 ms\n"
-		"qp RTS -> ERR (lqpn 0x000011)\n"
-		"state established -> draining (the device reported an error of the QP)\n"
-		"cm_event RDMA_CM_EVENT_DISCONNECTED (status 0)\n"
-		"conn: 1 draining -> failed (drained_failed)\n"
-		"deadline 0 ms\n"
-		"call ibv_destroy_qp (lqpn 0x000011)\n"
-		"call rdma_destroy_id ()\n"
-		"state draining -> failed (all work requests are completed, after an error)\n");
+	rig_assert_story(rig);
 }
 
 /* Brought up by hand. */
@@ -359,54 +179,27 @@ RIG_TEST(test_story__a_queue_pair_is_moved_by_hand)
 
 	rig_tell_story(rig);
 	rc = rig_manual(rig, NULL, NULL);
-	rig_assert_story(rig, "state awaiting_remote ()\n"
-			      "deadline 0 ms\n"
-			      "call ibv_create_qp (lqpn 0x000011, cq 1)\n"
-			      "qp RESET -> INIT (lqpn 0x000011)\n");
+	rig_assert_story(rig);
 	assert_int_equal(vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, &rig->err), VBD_OK);
 	rig_settle(rig);
-	rig_assert_story(rig, "command remote (qpn 0x004242, lid 0, to RTS)\n"
-			      "qp INIT -> RTR (lqpn 0x000011)\n"
-			      "qp RTR -> RTS (lqpn 0x000011)\n"
-			      "conn: 1 awaiting_remote -> established (qp_up)\n"
-			      "deadline 0 ms\n"
-			      "state awaiting_remote -> established (the QP is in RTS)\n");
+	rig_assert_story(rig);
 	step(rc, VBD_QP_TO_SQD);
 	step(rc, VBD_QP_TO_RTS);
-	rig_assert_story(rig, "command qp_state (SQD)\n"
-			      "qp RTS -> SQD (lqpn 0x000011)\n"
-			      "command qp_state (RTS)\n"
-			      "qp SQD -> RTS (lqpn 0x000011)\n");
+	rig_assert_story(rig);
 	fake_flushes_withheld(true);
 	step(rc, VBD_QP_TO_ERR);
-	rig_assert_story(rig, "command qp_state (ERR)\n"
-			      "qp RTS -> ERR (lqpn 0x000011)\n"
-			      "conn: 1 established -> awaiting_remote (qp_down)\n"
-			      "deadline 1000 ms\n"
-			      "state established -> awaiting_remote (the QP is in ERR)\n");
+	rig_assert_story(rig);
 	fake_flushes_withheld(false);
 	fake_flush(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
-	rig_assert_story(rig, "deadline 0 ms\n");
+	rig_assert_story(rig);
 	step(rc, VBD_QP_TO_RESET);
-	rig_assert_story(rig, "command qp_state (RESET)\n"
-			      "qp ERR -> RESET (lqpn 0x000011)\n");
+	rig_assert_story(rig);
 	step(rc, VBD_QP_TO_INIT);
 	step(rc, VBD_QP_TO_RTR);
-	rig_assert_story(rig, "command qp_state (INIT)\n"
-			      "qp RESET -> INIT (lqpn 0x000011)\n"
-			      "command qp_state (RTR)\n"
-			      "qp INIT -> RTR (lqpn 0x000011)\n");
+	rig_assert_story(rig);
 	rig_close(rc);
-	rig_assert_story(rig, "command close (local_close)\n"
-			      "conn: 1 awaiting_remote -> draining (cmd_close)\n"
-			      "deadline 1000 ms\n"
-			      "qp RTR -> ERR (lqpn 0x000011)\n"
-			      "state awaiting_remote -> draining (a client closed the connection)\n"
-			      "conn: 1 draining -> closed (drained_clean)\n"
-			      "deadline 0 ms\n"
-			      "call ibv_destroy_qp (lqpn 0x000011)\n"
-			      "state draining -> closed (all work requests are completed)\n");
+	rig_assert_story(rig);
 }
 
 RIG_TEST(test_story__moves_that_fail_are_noted)
@@ -419,9 +212,7 @@ RIG_TEST(test_story__moves_that_fail_are_noted)
 	assert_int_equal(vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, &rig->err), VBD_OK);
 	rig_settle(rig);
 	assert_int_equal(rc->conn->manual->failure.status, VBD_E_ADDR_ERROR);
-	rig_assert_story(rig, "command remote (qpn 0x004242, lid 0, to RTS)\n"
-			      "command move failed (to RTR: by the script: ibv_modify_qp: "
-			      "Connection timed out (ETIMEDOUT))\n");
+	rig_assert_story(rig);
 	assert_int_equal(vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, &rig->err), VBD_OK);
 	rig_settle(rig);
 	rig->story[0] = '\0';
@@ -429,9 +220,7 @@ RIG_TEST(test_story__moves_that_fail_are_noted)
 	assert_int_not_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_SQD, &rig->err), VBD_OK);
 	assert_string_equal(
 		rig->err.text, "by the script: ibv_modify_qp: Invalid argument (EINVAL)");
-	rig_assert_story(rig, "command qp_state (SQD)\n"
-			      "command move failed (to SQD: by the script: ibv_modify_qp: Invalid "
-			      "argument (EINVAL))\n");
+	rig_assert_story(rig);
 	rig_close(rc);
 }
 
@@ -490,17 +279,7 @@ RIG_TEST(test_story__a_heartbeat_that_is_not_answered_ends_it)
 	worker->now_ns = 0;
 	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_RETRY_EXC_ERR, 129);
 	rig_settle(rig);
-	rig_assert_story(rig,
-		"wc IBV_WC_RETRY_EXC_ERR (heartbeat, vendor_err 129)\n"
-		"conn: 1 established -> draining (wc_error)\n"
-		"call rdma_disconnect ()\n"
-		"deadline 1000 ms\n"
-		"qp RTS -> ERR (lqpn 0x000011)\n"
-		"state established -> draining (a completion failed)\n"
-		"conn: 1 draining -> failed (drained_failed)\n"
-		"deadline 0 ms\n"
-		"call ibv_destroy_qp (lqpn 0x000011)\n"
-		"state draining -> failed (all work requests are completed, after an error)\n");
+	rig_assert_story(rig);
 	assert_string_equal(rc->conn->qp.first_error.error.text,
 		"heartbeat: The peer's device did not acknowledge in time (IBV_WC_RETRY_EXC_ERR, "
 		"vendor_err 129)");
@@ -511,8 +290,7 @@ RIG_TEST(test_story__a_list_of_devices_that_fails_is_logged)
 	rig_tell_story(rig);
 	fake_fail_next("ibv_get_device_list", EMFILE);
 	unit_rescan(rig->fabric);
-	rig_assert_story(
-		rig, "fabric: by the script: ibv_get_device_list: Too many open files (EMFILE)\n");
+	rig_assert_story(rig);
 }
 
 RIG_TEST(test_story__what_a_listener_is_not_asked_is_logged)
@@ -523,10 +301,10 @@ RIG_TEST(test_story__what_a_listener_is_not_asked_is_logged)
 	rig_listen(listener);
 	fake_cm_event(listener->cm.cm_id, RDMA_CM_EVENT_ADDR_CHANGE, 0);
 	rig_settle(rig);
-	rig_assert_story(rig, "listener: ignores RDMA_CM_EVENT_ADDR_CHANGE\n");
+	rig_assert_story(rig);
 	listener->refuse = true;
 	fake_fail_next("rdma_reject", EINVAL);
 	(void)rig_request(listener);
-	rig_assert_story(rig, "listener: by the script: rdma_reject: Invalid argument (EINVAL)\n");
+	rig_assert_story(rig);
 	assert_int_equal(fake_live().ids, 1);
 }

@@ -15,7 +15,7 @@ static const char *word(const struct vbd_event *event, enum vbd_event_word which
 
 /* One line: type, severity, state before and after, code: detail. What a connection logs on its way
  * may come in another order. */
-static void expect(struct svc *svc, enum vbd_object_kind kind, uint64_t id, const char *lines)
+static void expect(struct svc *svc, enum vbd_object_kind kind, uint64_t id)
 {
 	const struct vbd_event_filter filter = {.kind = kind,
 		.object_id = id,
@@ -36,11 +36,11 @@ static void expect(struct svc *svc, enum vbd_object_kind kind, uint64_t id, cons
 			word(event, VBD_EVENT_CODE), event->detail);
 		assert_true(used < sizeof(text));
 	}
-	assert_string_equal(text, lines);
+	unit_golden(text);
 }
 
 /* The states that a connection went through, and why. */
-static void expect_way(struct svc *svc, const struct vbd_connection *connection, const char *lines)
+static void expect_way(struct svc *svc, const struct vbd_connection *connection)
 {
 	const struct vbd_event_filter filter = {.by_type = true,
 		.types[VBD_EVENT_CONNECTION_STATE_CHANGED] = true,
@@ -55,7 +55,7 @@ static void expect_way(struct svc *svc, const struct vbd_connection *connection,
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s\n", event->detail);
 		assert_true(used < sizeof(text));
 	}
-	assert_string_equal(text, lines);
+	unit_golden(text);
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -67,33 +67,18 @@ SVC_TEST(test_services_events__a_buffer)
 
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
-	expect(svc, VBD_KIND_BUFFER, 1,
-		"buffer_created debug ->registering -: registration on fake0 begins\n"
-		"buffer_registered info registering>ready -: 5000 bytes on fake0\n"
-		"buffer_deleted info ->ready -: 5000 bytes on fake0\n");
+	expect(svc, VBD_KIND_BUFFER, 1);
 	fake_fail_next("ibv_reg_mr", EAGAIN);
 	assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_FAILED);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
-	expect(svc, VBD_KIND_BUFFER, 2,
-		"buffer_created debug ->registering -: registration on fake0 begins\n"
-		"buffer_failed warning registering>failed device_limit: 4096 bytes on fake0: by "
-		"the script: ibv_reg_mr: Resource temporarily unavailable (EAGAIN)\n"
-		"buffer_deleted debug ->failed -: without a name\n");
+	expect(svc, VBD_KIND_BUFFER, 2);
 	(void)svc_buffer(svc, "", 4096, 0);
 	fake_device_unplug(svc->device);
 	unit_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, svc->daemon->fabric->calls->under_way == 0);
-	expect(svc, VBD_KIND_BUFFER, 3,
-		"buffer_created debug ->registering -: registration on fake0 begins\n"
-		"buffer_registered info registering>ready -: 4096 bytes on fake0\n"
-		"buffer_lost warning ready>lost device_removed: device fake0 is being removed; the "
-		"buffer's 4096 bytes are kept\n");
-	expect(svc, VBD_KIND_DEVICE, 1,
-		"device_added notice ->present -: fake0: roce\n"
-		"device_state_changed notice present>removing -: fake0: is being removed\n"
-		"device_removed notice removing>removed -: fake0: closed, as no object of verbsd "
-		"uses it any more\n");
+	expect(svc, VBD_KIND_BUFFER, 3);
+	expect(svc, VBD_KIND_DEVICE, 1);
 }
 
 struct scene {
@@ -125,23 +110,13 @@ SVC_TEST(test_services_events__a_window)
 	SVC_UNTIL(svc, record->window.state == VBD_WINDOW_READY);
 	vbd_object_delete(&record->object);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->windows) == 0);
-	expect(svc, VBD_KIND_WINDOW, 1,
-		"window_created debug ->binding -: type 2, 100 bytes at offset 0 of buffer 2\n"
-		"window_bound info binding>ready -: type 2, 100 bytes at offset 0 of buffer 2\n"
-		"window_state_changed debug ready>revoking -: ready -> revoking\n"
-		"window_revoked info revoking>revoked -: type 2, 100 bytes at offset 0 of buffer "
-		"2\n"
-		"window_deleted debug ->revoked -: mine\n");
+	expect(svc, VBD_KIND_WINDOW, 1);
 	spec.name[0] = '\0';
 	assert_int_equal(vbd_window_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, record->window.state == VBD_WINDOW_READY);
 	svc_close(svc, scene.pair.active);
 	SVC_UNTIL(svc, scene.pair.passive->object.ended && scene.there->users == 0);
-	expect(svc, VBD_KIND_WINDOW, 2,
-		"window_created debug ->binding -: type 2, 100 bytes at offset 0 of buffer 2\n"
-		"window_bound info binding>ready -: type 2, 100 bytes at offset 0 of buffer 2\n"
-		"window_revoked info ready>revoked peer_disconnect: type 2, 100 bytes at offset 0 "
-		"of buffer 2: connection 2 ended: The peer disconnected\n");
+	expect(svc, VBD_KIND_WINDOW, 2);
 }
 
 /* --- work ------------------------------------------------------------------------------------ */
@@ -175,40 +150,21 @@ SVC_TEST(test_services_events__a_transfer)
 	struct vbd_transfer_record *record = transfer(svc, &spec);
 
 	SVC_UNTIL(svc, record->object.ended);
-	expect(svc, VBD_KIND_TRANSFER, 1,
-		"transfer_created debug ->queued -: write of 8000 bytes over connection 1\n"
-		"transfer_state_changed debug queued>running -: queued -> running\n"
-		"transfer_ended info running>done -: write done, 8000 of 8000 bytes over "
-		"connection 1\n");
+	expect(svc, VBD_KIND_TRANSFER, 1);
 	fake_loopback(false);
 	(void)transfer(svc, &spec);
 	record = transfer(svc, &spec);
 	vbd_object_cancel(&record->object);
 	SVC_UNTIL(svc, record->object.ended);
-	expect(svc, VBD_KIND_TRANSFER, 3,
-		"transfer_created debug ->queued -: write of 8000 bytes over connection 1\n"
-		"transfer_state_changed debug queued>cancelling -: queued -> cancelling\n"
-		"transfer_ended warning cancelling>cancelled cancelled: write cancelled, 0 of 8000 "
-		"bytes over connection 1: the transfer was cancelled after 0 bytes\n");
+	expect(svc, VBD_KIND_TRANSFER, 3);
 	record = transfer(svc, &spec);
 	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_RUNNING);
 	vbd_timer_set(record->object.deadline, 0);
 	SVC_UNTIL(svc, record->object.ended);
-	expect(svc, VBD_KIND_TRANSFER, 4,
-		"transfer_created debug ->queued -: write of 8000 bytes over connection 1\n"
-		"transfer_state_changed debug queued>running -: queued -> running\n"
-		"transfer_state_changed debug running>cancelling -: running -> cancelling\n"
-		"transfer_ended warning cancelling>timed_out timed_out: write timed_out, 0 of 8000 "
-		"bytes over connection 1: the transfer was cancelled after 0 bytes\n");
+	expect(svc, VBD_KIND_TRANSFER, 4);
 	vbd_object_delete(&record->object);
 	svc_turn(svc);
-	expect(svc, VBD_KIND_TRANSFER, 4,
-		"transfer_created debug ->queued -: write of 8000 bytes over connection 1\n"
-		"transfer_state_changed debug queued>running -: queued -> running\n"
-		"transfer_state_changed debug running>cancelling -: running -> cancelling\n"
-		"transfer_ended warning cancelling>timed_out timed_out: write timed_out, 0 of 8000 "
-		"bytes over connection 1: the transfer was cancelled after 0 bytes\n"
-		"transfer_deleted debug ->timed_out -: without a name\n");
+	expect(svc, VBD_KIND_TRANSFER, 4);
 }
 
 SVC_TEST(test_services_events__a_transfer_that_the_peer_refuses)
@@ -220,29 +176,11 @@ SVC_TEST(test_services_events__a_transfer_that_the_peer_refuses)
 	spec.wr.rkey += 1000;
 	record = transfer(svc, &spec);
 	SVC_UNTIL(svc, record->object.ended);
-	expect(svc, VBD_KIND_TRANSFER, 1,
-		"transfer_created debug ->queued -: write of 8000 bytes over connection 1\n"
-		"transfer_state_changed debug queued>running -: queued -> running\n"
-		"transfer_ended warning running>failed remote_access: write failed, 0 of 8000 "
-		"bytes over connection 1: write: The peer's device refused access to its memory "
-		"(IBV_WC_REM_ACCESS_ERR, vendor_err 136)\n");
+	expect(svc, VBD_KIND_TRANSFER, 1);
 	SVC_UNTIL(svc, scene.pair.active->object.ended && scene.pair.passive->object.ended);
 	svc_turn(svc);
-	expect(svc, VBD_KIND_CONNECTION, scene.pair.active->object.id,
-		"connection_created info ->resolving_addr -: to 10.0.0.1 port 20001, 10000 ms\n"
-		"connection_established info ->established -: 10.0.0.1:0 -> 10.0.0.1:20001 on "
-		"fake0, lqpn 0x000011, rqpn 0x000012\n"
-		"connection_ended warning ->failed remote_access: failed: remote_access: write: "
-		"The peer's device refused access to its memory (IBV_WC_REM_ACCESS_ERR, vendor_err "
-		"136)\n");
-	expect(svc, VBD_KIND_CONNECTION, scene.pair.passive->object.id,
-		"connection_requested info ->requested -: from 10.0.0.1 port 0 by listener 1\n"
-		"connection_established info ->established -: 10.0.0.1:20001 -> 10.0.0.1:0 on "
-		"fake0, lqpn 0x000012, rqpn 0x000011\n"
-		"security_peer_refused warning ->failed qp_fatal: peer 10.0.0.1, rqpn 0x000011: "
-		"the device here refused a request of the peer: a wrong key, range or access\n"
-		"connection_ended warning ->failed qp_fatal: failed: qp_fatal: A peer's access to "
-		"a QP's memory was refused\n");
+	expect(svc, VBD_KIND_CONNECTION, scene.pair.active->object.id);
+	expect(svc, VBD_KIND_CONNECTION, scene.pair.passive->object.id);
 }
 
 static struct vbd_probe_record *probe(struct svc *svc, const struct vbd_probe_spec *spec)
@@ -261,41 +199,24 @@ SVC_TEST(test_services_events__a_probe)
 	struct vbd_probe_record *record = probe(svc, &spec);
 
 	SVC_UNTIL(svc, record->object.ended);
-	expect(svc, VBD_KIND_PROBE, 1,
-		"probe_created info ->running -: 3 pings (ack), without an interval, over "
-		"connection 1\n"
-		"probe_ended info running>done -: done, 3 of 3 pings over connection 1\n");
+	expect(svc, VBD_KIND_PROBE, 1);
 	fake_loopback(false);
 	record = probe(svc, &spec);
 	vbd_object_cancel(&record->object);
 	SVC_UNTIL(svc, record->object.ended);
-	expect(svc, VBD_KIND_PROBE, 2,
-		"probe_created info ->running -: 3 pings (ack), without an interval, over "
-		"connection 1\n"
-		"probe_ended warning running>cancelled cancelled: cancelled, 0 of 3 pings over "
-		"connection 1: probe 2 was cancelled after 0 of 3 pings\n");
+	expect(svc, VBD_KIND_PROBE, 2);
 	spec.timeout_ms = 1;
 	spec.interval_ms = 1;
 	record = probe(svc, &spec);
 	SVC_UNTIL(svc, record->object.ended);
-	expect(svc, VBD_KIND_PROBE, 3,
-		"probe_created info ->running -: 3 pings (ack), every 1 ms, over connection 1\n"
-		"probe_ended warning running>failed timed_out: failed, 0 of 3 pings over "
-		"connection 1: probe 3 reached its deadline after 0 of 3 pings\n");
+	expect(svc, VBD_KIND_PROBE, 3);
 	spec.count = 0;
 	spec.timeout_ms = 0;
 	record = probe(svc, &spec);
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, record->object.ended);
-	expect(svc, VBD_KIND_PROBE, 4,
-		"probe_created info ->running -: endless pings (ack), every 1 ms, over connection "
-		"1\n"
-		"probe_ended info running>done -: done, 0 pings over connection 1\n");
-	expect(svc, VBD_KIND_CONNECTION, pair.active->object.id,
-		"connection_created info ->resolving_addr -: to 10.0.0.1 port 20001, 10000 ms\n"
-		"connection_established info ->established -: 10.0.0.1:0 -> 10.0.0.1:20001 on "
-		"fake0, lqpn 0x000011, rqpn 0x000012\n"
-		"connection_ended info ->closed local_close: closed: local_close\n");
+	expect(svc, VBD_KIND_PROBE, 4);
+	expect(svc, VBD_KIND_CONNECTION, pair.active->object.id);
 }
 
 /* --- connections ----------------------------------------------------------------------------- */
@@ -321,52 +242,22 @@ SVC_TEST(test_services_events__a_connection)
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);
 	svc_turn(svc);
-	expect(svc, VBD_KIND_CONNECTION, pair.active->object.id,
-		"connection_created info ->resolving_addr -: to 10.0.0.1 port 7171, 10000 ms\n"
-		"connection_established info ->established -: 10.0.0.1:0 -> 10.0.0.1:7171 on "
-		"fake0, lqpn 0x000011, rqpn 0x000012\n"
-		"connection_ended info ->closed local_close: closed: local_close\n");
-	expect(svc, VBD_KIND_CONNECTION, pair.passive->object.id,
-		"connection_requested info ->requested -: from 10.0.0.1 port 0 by listener 1\n"
-		"connection_established info ->established -: 10.0.0.1:7171 -> 10.0.0.1:0 on "
-		"fake0, lqpn 0x000012, rqpn 0x000011\n"
-		"connection_ended info ->closed peer_disconnect: closed: peer_disconnect\n");
-	expect_way(svc, pair.active,
-		"resolving_addr\n"
-		"resolving_route: the address is resolved\n"
-		"connecting: the route is resolved\n"
-		"established: the QP is ready to receive\n"
-		"draining: a client closed the connection\n"
-		"closed: all work requests are completed\n");
-	expect_way(svc, pair.passive,
-		"requested\n"
-		"accepting: a client accepted the request\n"
-		"established: both sides are connected\n"
-		"draining: the peer disconnected\n"
-		"closed: all work requests are completed\n");
+	expect(svc, VBD_KIND_CONNECTION, pair.active->object.id);
+	expect(svc, VBD_KIND_CONNECTION, pair.passive->object.id);
+	expect_way(svc, pair.active);
+	expect_way(svc, pair.passive);
 	to = svc_spec_to(NULL);
 	refused = svc_connect(svc, &to);
 	SVC_UNTIL(svc, refused->object.ended);
 	svc_turn(svc);
-	expect_way(svc, refused,
-		"resolving_addr\n"
-		"resolving_route: the address is resolved\n"
-		"connecting: the route is resolved\n"
-		"draining: the peer rejected the connection\n"
-		"failed: all work requests are completed, after an error\n");
+	expect_way(svc, refused);
 	id = refused->object.id;
 	vbd_object_delete(&refused->object);
 	svc_turn(svc);
-	expect(svc, VBD_KIND_CONNECTION, id,
-		"connection_created info ->resolving_addr -: to 10.0.0.1 port 1, 10000 ms\n"
-		"connection_ended warning ->failed rejected: failed: rejected: nobody listens on "
-		"that port (invalid service id)\n");
+	expect(svc, VBD_KIND_CONNECTION, id);
 	vbd_listener_delete(listener);
 	svc_turn(svc);
-	expect(svc, VBD_KIND_LISTENER, 1,
-		"listener_created info ->listening -: listening on 0.0.0.0 port 7171, accept auto, "
-		"service inbox\n"
-		"listener_deleted info ->listening -: 1 requests, 1 accepted\n");
+	expect(svc, VBD_KIND_LISTENER, 1);
 }
 
 /* --- datagrams ------------------------------------------------------------------------------- */
@@ -402,36 +293,11 @@ SVC_TEST(test_services_events__an_endpoint_with_peers_and_groups)
 	SVC_UNTIL(svc, group->group.state == VBD_GROUP_IS_FAILED);
 	vbd_object_delete(&endpoint->object);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0);
-	expect(svc, VBD_KIND_UD_ENDPOINT, 1,
-		"ud_endpoint_created info ->opening -: on fake0, listens on 10.0.0.1 port 7174\n"
-		"ud_endpoint_state_changed info opening>ready -: ready, qpn 0x000011\n"
-		"ud_endpoint_resolved info ->ready -: 10.0.0.1 requested the QP number\n"
-		"ud_endpoint_state_changed debug ready>closing -: ready -> closing\n"
-		"ud_endpoint_ended info closing>closed local_close: closed: local_close\n"
-		"ud_endpoint_deleted debug ->closed -: here\n");
-	expect(svc, VBD_KIND_UD_PEER, 1,
-		"ud_peer_created debug ->resolving -: of ud_endpoint 1\n"
-		"ud_peer_ready info resolving>ready -: qpn 0x000011 at ::ffff:10.0.0.1, for "
-		"endpoint 1\n"
-		"ud_peer_failed warning ready>failed wrong_state: the peer's endpoint ended\n"
-		"ud_peer_deleted debug ->failed -: without a name\n");
-	expect(svc, VBD_KIND_UD_PEER, 2,
-		"ud_peer_created debug ->resolving -: of ud_endpoint 1\n"
-		"ud_peer_failed warning resolving>failed rejected: nobody listens on that port "
-		"(service id not supported)\n"
-		"ud_peer_deleted debug ->failed -: without a name\n");
-	expect(svc, VBD_KIND_MULTICAST_MEMBERSHIP, 1,
-		"multicast_membership_created debug ->joining -: of ud_endpoint 1\n"
-		"multicast_membership_joined info joining>joined -: 239.1.2.3 full, endpoint 1\n"
-		"multicast_membership_state_changed debug joined>leaving -: joined -> leaving\n"
-		"multicast_membership_left info leaving>left -: 239.1.2.3 full, endpoint 1\n"
-		"multicast_membership_deleted debug ->left -: without a name\n");
-	expect(svc, VBD_KIND_MULTICAST_MEMBERSHIP, 2,
-		"multicast_membership_created debug ->joining -: of ud_endpoint 1\n"
-		"multicast_membership_failed warning joining>failed verbs_error: 239.1.2.3 "
-		"send_only, endpoint 1: by the script: rdma_join_multicast: Input/output error "
-		"(EIO)\n"
-		"multicast_membership_deleted debug ->failed -: without a name\n");
+	expect(svc, VBD_KIND_UD_ENDPOINT, 1);
+	expect(svc, VBD_KIND_UD_PEER, 1);
+	expect(svc, VBD_KIND_UD_PEER, 2);
+	expect(svc, VBD_KIND_MULTICAST_MEMBERSHIP, 1);
+	expect(svc, VBD_KIND_MULTICAST_MEMBERSHIP, 2);
 }
 
 SVC_TEST(test_services_events__an_endpoint_that_fails)
@@ -443,12 +309,7 @@ SVC_TEST(test_services_events__an_endpoint_that_fails)
 	SVC_UNTIL(svc, endpoint->endpoint->state == VBD_ENDPOINT_READY);
 	fake_qp_async(endpoint->endpoint->qp.ibv_qp, IBV_EVENT_QP_FATAL);
 	SVC_UNTIL(svc, endpoint->object.ended);
-	expect(svc, VBD_KIND_UD_ENDPOINT, 1,
-		"ud_endpoint_created info ->opening -: on fake0\n"
-		"ud_endpoint_state_changed info opening>ready -: ready, qpn 0x000011\n"
-		"ud_endpoint_state_changed debug ready>closing -: ready -> closing\n"
-		"ud_endpoint_ended warning closing>failed qp_fatal: failed: qp_fatal: A QP "
-		"failed\n");
+	expect(svc, VBD_KIND_UD_ENDPOINT, 1);
 }
 
 /* --- the daemon ------------------------------------------------------------------------------ */
@@ -460,12 +321,6 @@ SVC_TEST(test_services_events__the_daemon)
 	(void)svc_pair(svc, svc_listen(svc, NULL));
 	vbd_drain_begin(svc->daemon, 0);
 	assert_int_equal(vbd_drain_undo(svc->daemon, &svc->err), VBD_OK);
-	expect(svc, VBD_KIND_DEVICE, 1,
-		"device_added notice ->present -: fake0: roce\n"
-		"device_async_event notice ->present -: fake0 port 1: port_err: A port went "
-		"down\n");
-	expect(svc, VBD_KIND_NONE, 0,
-		"daemon_draining notice ->- -: 0 transfers under way, 2 connections open\n"
-		"daemon_drained notice ->- -: 0 transfers under way, 2 connections open\n"
-		"daemon_undrained notice ->- -: 0 transfers under way, 2 connections open\n");
+	expect(svc, VBD_KIND_DEVICE, 1);
+	expect(svc, VBD_KIND_NONE, 0);
 }

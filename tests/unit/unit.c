@@ -21,20 +21,131 @@ void unit_register(struct unit_test *test)
 	*place = test;
 }
 
+/* --- texts that were reviewed ----------------------------------------------------------------- */
+
+static struct {
+	const char *test;   /* that runs */
+	unsigned int nth;   /* text of the test */
+	unsigned int count; /* of texts, of all tests */
+	char *file;	    /* NULL: not read yet, or written anew */
+	bool is_written;    /* instead of read */
+	FILE *out;	    /* NULL: no text was written yet */
+} golden;
+
+void unit_enter(const char *test)
+{
+	golden.test = test;
+	golden.nth = 0;
+}
+
+static void golden_path(char path[256])
+{
+	(void)snprintf(path, 256, "%s/tests/unit/%s.golden", VBD_SOURCE_DIR,
+		program_invocation_short_name);
+}
+
+static void golden_write(const char *title, const char *text)
+{
+	char path[256];
+
+	golden_path(path);
+	if (!golden.out)
+		golden.out = fopen(path, "we");
+	assert_non_null(golden.out);
+	(void)fprintf(golden.out, "%s%s\n", title, text);
+}
+
+static void golden_read(void)
+{
+	char path[256];
+	size_t room = 0;
+	FILE *file;
+
+	golden_path(path);
+	file = fopen(path, "re");
+	if (!file || getdelim(&golden.file, &room, '\0', file) <= 0)
+		fail_msg("%s can not be read; --write writes it", path);
+	(void)fclose(file);
+}
+
+/* The text of the file below this title, without its last end of line; NULL if there is none. */
+static char *golden_find(const char *title)
+{
+	const char *at = strstr(golden.file, title), *end;
+
+	if (!at)
+		return NULL;
+	at += strlen(title);
+	end = strstr(at, "\n=== ");
+	return strndup(at, end ? (size_t)(end - at) : strlen(at) - 1);
+}
+
+void unit_golden(const char *text)
+{
+	size_t len = strlen(text);
+	char title[256], *seen = strndup(text, len && text[len - 1] == '\n' ? len - 1 : len);
+	char *wanted;
+
+	assert_non_null(seen);
+	golden.count++;
+	(void)snprintf(title, sizeof(title), "=== %s %u\n", golden.test, ++golden.nth);
+	if (golden.is_written) {
+		golden_write(title, seen);
+		free(seen);
+		return;
+	}
+	if (!golden.file)
+		golden_read();
+	wanted = golden_find(title);
+	if (!wanted || strcmp(seen, wanted) != 0) {
+		/* cmocka cuts long messages. */
+		(void)fprintf(stderr, "%s%s\n--- and not\n%s\n--- if that is right: %s --write\n",
+			title, seen, wanted ? wanted : "(nothing)", program_invocation_short_name);
+		fail();
+	}
+	free(wanted);
+	free(seen);
+}
+
+/* Whether the file has a text that no test tells any more. */
+static bool golden_has_more(void)
+{
+	unsigned int count = golden.file && strncmp(golden.file, "=== ", 4) == 0;
+
+	for (const char *at = golden.file; at && (at = strstr(at, "\n=== ")); at++)
+		count++;
+	if (golden.file && count != golden.count)
+		(void)fprintf(stderr, "the golden file has %u texts, and the tests %u\n", count,
+			golden.count);
+	return golden.file && count != golden.count;
+}
+
+/* --- the program ------------------------------------------------------------------------------ */
+
 int unit_run(int argc, char **argv, CMFixtureFunction setup, CMFixtureFunction teardown)
 {
 	struct CMUnitTest tests[TESTS_MAX];
 	size_t count = 0;
+	int failed;
 
 	for (const struct unit_test *test = first; test; test = test->next) {
 		assert_in_range(count, 0, TESTS_MAX - 1);
 		tests[count++] = test->test;
 	}
-	if (argc > 1)
+	golden.is_written = argc > 1 && strcmp(argv[1], "--write") == 0;
+	if (argc > 1 && !golden.is_written)
 		cmocka_set_test_filter(argv[1]);
-	return _cmocka_run_group_tests(
+	failed = _cmocka_run_group_tests(
 		program_invocation_short_name, tests, count, setup, teardown);
+	if (golden.out)
+		(void)fclose(golden.out);
+	if (argc == 1 && !failed && golden_has_more())
+		failed = 1;
+	free(golden.file);
+	return failed;
 }
+
+/* --- waits ------------------------------------------------------------------------------------ */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct unit_wait current;

@@ -64,6 +64,7 @@ struct unit_test {
 	static void name(fixture);                                                    \
 	static void name##__run(void **state)                                         \
 	{                                                                             \
+		unit_enter(#name);                                                    \
 		name(*state);                                                         \
 	}                                                                             \
 	__attribute__((constructor)) static void name##__register(void)               \
@@ -75,17 +76,29 @@ struct unit_test {
 	}                                                                             \
 	static void name(__attribute__((unused)) fixture)
 
+/** unit_enter - a test begins; TEST_WITH() calls this */
+void unit_enter(const char *test);
+
 /** unit_register - add a test to the program; TEST_WITH() calls this before main() */
 void unit_register(struct unit_test *test);
 
 /**
  * unit_run - run the tests; for main()
- * @argv: a pattern of names, with * and ?, chooses tests: test_conn '*late*'
+ * @argv: a pattern of names, with * and ?, chooses tests: test_conn '*late*'; --write: see
+ *         unit_golden()
  * @setup, @teardown: run before the first test and after the last one; NULL: none
  *
  * Returns the exit status: 0 if no test failed.
  */
 int unit_run(int argc, char **argv, CMFixtureFunction setup, CMFixtureFunction teardown);
+
+/**
+ * unit_golden - fail the test unless @text is what was reviewed: what tests/unit/PROGRAM.golden has
+ * for this call of the test
+ *
+ * `PROGRAM --write` writes the file anew, with the texts of all its tests; review the difference.
+ */
+void unit_golden(const char *text);
 
 /* A wait that is under way. */
 struct unit_wait {
