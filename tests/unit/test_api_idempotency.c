@@ -139,19 +139,6 @@ IDEMPOTENCY_TEST(test_idempotency__what_decides_what_is_done_is_of_the_request)
 	assert_int_equal(begin_with("all=true&dry_run=true", "\"7\""), VBD_E_IDEMPOTENCY_MISMATCH);
 }
 
-IDEMPOTENCY_TEST(test_idempotency__each_caller_has_its_own_keys)
-{
-	struct vbd_idem_request request = request_of("k", "{}");
-	struct vbd_idem_entry *entry = NULL;
-	struct vbd_reply reply = {0};
-
-	make("k", 1);
-	request.caller = "backup";
-	assert_int_equal(vbd_idem_begin(idem, &request, 2, &entry, &reply, &ticket, NULL), VBD_OK);
-	assert_non_null(entry);
-	vbd_idem_delete(entry);
-}
-
 IDEMPOTENCY_TEST(test_idempotency__an_answer_is_kept_whatever_its_status)
 {
 	static const unsigned int statuses[] = {202, 409, 424, 500, 503, 507};

@@ -272,20 +272,6 @@ RIG_TEST(test_fabric__memory_holds_a_device_until_it_goes)
 	assert_true(fake_device_let_go(rig->device));
 }
 
-RIG_TEST(test_fabric__nothing_new_is_made_on_a_device_that_goes)
-{
-	struct rig_conn *holder = rig_conn_in(rig, VBD_CONN_DRAINING);
-	struct rig_conn *rc;
-
-	fake_device_unplug(rig->device);
-	unit_rescan(rig->fabric);
-	rc = rig_conn_connect(rig, NULL);
-	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(rc->conn->qp.reason, VBD_REASON_DEVICE_REMOVED);
-	rig_deadline(holder);
-	assert_int_equal(rig->removed, 1);
-}
-
 /* CM events. */
 
 RIG_TEST(test_fabric__cm_events_are_counted_by_type)

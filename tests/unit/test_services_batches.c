@@ -227,32 +227,3 @@ SVC_TEST(test_services_batches__the_daemon_stops_with_one_under_way)
 	(void)begin(&scene);
 	svc_stop(svc);
 }
-
-SVC_TEST(test_services_batches__without_memory_nothing_is_left)
-{
-	const struct scene scene = make_scene(svc);
-	unsigned int nth = 0;
-	bool failed;
-
-	wait_for_end(svc, begin(&scene));
-	do {
-		struct vbd_transfer_record *records[COUNT];
-		struct vbd_batch *batch = NULL;
-		struct vbd_error err = {0};
-
-		prepare(&scene, records);
-		fake_memory_fail_nth(++nth);
-		if (vbd_transfer_batch_create(svc->daemon, records, COUNT, &batch, &err) ==
-			VBD_OK) {
-			wait_for_end(svc, batch);
-		} else {
-			assert_int_equal(err.status, VBD_E_NO_MEMORY);
-			for (int i = 0; i < COUNT; i++)
-				vbd_transfer_free(records[i]);
-		}
-		failed = fake_memory_failed();
-		fake_memory_fail_nth(0);
-		assert_int_equal(svc->daemon->transfer_batches->open, 0);
-		assert_int_equal(svc->daemon->transfers->open, 0);
-	} while (failed);
-}

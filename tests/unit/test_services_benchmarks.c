@@ -238,27 +238,3 @@ SVC_TEST(test_services_benchmarks__the_daemon_stops_with_one_under_way)
 	(void)begin(&scene, &spec);
 	svc_stop(svc);
 }
-
-SVC_TEST(test_services_benchmarks__without_memory_nothing_is_left)
-{
-	const struct scene scene = make_scene(svc);
-	struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_READ);
-	unsigned int nth = 0;
-	bool failed;
-
-	wait_for_end(svc, begin(&scene, &spec));
-	do {
-		struct vbd_benchmark *benchmark = NULL;
-		struct vbd_error err = {0};
-
-		fake_memory_fail_nth(++nth);
-		if (vbd_benchmark_create(svc->daemon, &spec, &benchmark, &err) == VBD_OK)
-			wait_for_end(svc, benchmark);
-		else
-			assert_int_equal(err.status, VBD_E_NO_MEMORY);
-		failed = fake_memory_failed();
-		fake_memory_fail_nth(0);
-		assert_int_equal(svc->daemon->benchmarks->open, 0);
-		assert_int_equal(svc->daemon->transfers->open, 0);
-	} while (failed);
-}

@@ -770,20 +770,6 @@ SVC_TEST(test_resources__large_receives_do_not_hold_the_control_thread_up)
 	assert_int_equal(fake_on_control(), 0);
 }
 
-SVC_TEST(test_resources__a_queue_that_nobody_wants_is_not_made)
-{
-	struct outcome outcome;
-	struct vbd_srq_creation *creation = begin_slow_srq(svc, &large, &outcome);
-
-	vbd_srq_cancel(creation);
-	fake_unblock();
-	SVC_UNTIL(svc, vbd_receives_bytes(svc->daemon) == 0);
-	assert_false(outcome.ended);
-	assert_int_equal(vbd_registry_count(svc->daemon->srqs), 0);
-	assert_int_equal(fake_live().srqs + fake_live().mrs, 0);
-	assert_int_equal(fake_count("ibv_create_srq"), 0);
-}
-
 SVC_TEST(test_resources__receives_count_while_they_are_registered)
 {
 	struct vbd_srq_spec spec = large;
