@@ -115,7 +115,6 @@ static struct vbd_server_config configure(
 	server.dispatch.on_refused = on_refused;
 	server.dispatch.on_audited = vbd_audit_request;
 	server.dispatch.auth = (struct vbd_auth_rules){
-		.callers = &api->daemon->callers,
 		.credentials = api->credentials,
 		.allowed_hosts = api->allowed_hosts,
 		.n_allowed_hosts = config->allowed_hosts_count,

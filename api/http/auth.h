@@ -21,7 +21,6 @@ struct vbd_credentials;
 
 /* The callers and the trusted hosts. All of it outlives the server. */
 struct vbd_auth_rules {
-	struct vbd_callers *callers; /* of the daemon */
 	const struct vbd_credentials *credentials;
 	const char *const *allowed_hosts; /* besides those of the loopback, without port */
 	size_t n_allowed_hosts;

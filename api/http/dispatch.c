@@ -260,16 +260,6 @@ static void reply_no_route(struct vbd_request *req, unsigned int allow)
 	vbd_reply_problem_extra(req, &err, &extra);
 }
 
-static void handle(struct vbd_dispatch *dispatch, struct vbd_request *req,
-	void (*handler)(struct vbd_request *req))
-{
-	struct vbd_callers *callers = dispatch->config.auth.callers;
-
-	callers->current = req->caller;
-	handler(req);
-	callers->current = NULL;
-}
-
 void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, const char *method,
 	char *target, const struct vbd_auth_peer *peer)
 {
@@ -302,7 +292,7 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 		return;
 	}
 	if (req->route->open)
-		handle(dispatch, req, req->route->open);
+		req->route->open(req);
 }
 
 /* --- the body -------------------------------------------------------------------------------- */
@@ -361,11 +351,11 @@ static enum vbd_status parse_body(struct vbd_request *req, struct vbd_error *err
 	return status;
 }
 
-static void run_handler(struct vbd_dispatch *dispatch, struct vbd_request *req)
+static void run_handler(struct vbd_request *req)
 {
 	struct vbd_error err = {0};
 
-	handle(dispatch, req, req->route->handler);
+	req->route->handler(req);
 	if (req->reply.status || req->parked)
 		return;
 	vbd_log(VBD_LOG_ERROR, req->path, "the handler of %s left without an answer",
@@ -377,8 +367,9 @@ static void run_handler(struct vbd_dispatch *dispatch, struct vbd_request *req)
 /* Without its client a request that did nothing yet ends: a repeat runs like a first one. */
 static void on_claimed(struct vbd_request *req, void *arg)
 {
+	(void)arg;
 	if (!req->abandoned)
-		run_handler(arg, req);
+		run_handler(req);
 }
 
 /* A repeat that waits gets what the first request has made when it is done. */
@@ -434,7 +425,7 @@ static void run_once(struct vbd_dispatch *dispatch, struct vbd_request *req, con
 		req->reply = first;
 		vbd_request_audit(req);
 		vbd_request_send(req, ticket);
-	} else if (vbd_request_wait_written(req, req->keeper, ticket, on_claimed, dispatch, &err) !=
+	} else if (vbd_request_wait_written(req, req->keeper, ticket, on_claimed, NULL, &err) !=
 		   VBD_OK) {
 		vbd_reply_problem(req, &err);
 	}
@@ -454,7 +445,7 @@ static void parse_and_run(struct vbd_dispatch *dispatch, struct vbd_request *req
 	if (key)
 		run_once(dispatch, req, key);
 	else
-		run_handler(dispatch, req);
+		run_handler(req);
 }
 
 struct parsing {

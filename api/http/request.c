@@ -8,6 +8,7 @@
 #include "api/json/writer.h"
 #include "base/text.h"
 #include "daemon/core/caller.h"
+#include "daemon/core/labels.h"
 #include "daemon/core/watch.h"
 #include "daemon/store/keeper.h"
 
@@ -446,6 +447,11 @@ enum vbd_status vbd_request_wait_written(struct vbd_request *req, struct vbd_kee
 	return vbd_request_wait(req, &wait, cb, arg, err);
 }
 
+struct vbd_origin vbd_request_origin(const struct vbd_request *req)
+{
+	return (struct vbd_origin){req->caller, req->labels, req->shares};
+}
+
 void vbd_request_set_sink(struct vbd_request *req, const struct vbd_sink *sink)
 {
 	req->sink = *sink;
@@ -467,6 +473,8 @@ void vbd_request_fini(struct vbd_request *req)
 	free(req->answer_room);
 	req->answer_room = NULL;
 	vbd_reply_fini(&req->reply);
+	vbd_labels_unref(req->labels);
+	req->labels = NULL;
 	vbd_caller_unref(req->caller);
 	req->caller = NULL;
 }

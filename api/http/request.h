@@ -27,6 +27,7 @@ struct vbd_encoder;
 struct vbd_field;
 struct vbd_idem_entry;
 struct vbd_keeper;
+struct vbd_labels;
 struct vbd_problem_extra;
 
 /* The destination of the bytes of a streamed body. */
@@ -78,6 +79,8 @@ struct vbd_request {
 	char client[72];	      /* "127.0.0.1:40312", "unix uid 1000" */
 	uint64_t content_bytes;	      /* Content-Length; UINT64_MAX for a chunked body */
 	json_t *json;		      /* parsed body; NULL if there is none */
+	struct vbd_labels *labels;    /* of what the request makes, referenced; NULL: none */
+	bool shares;		      /* every operator may use what the request makes */
 	uint64_t wait_ms;	      /* of wait_ms or Prefer: wait=S, 60 s at most; 0 if absent */
 	bool wait_asked;	      /* wait_ms or Prefer: wait is present */
 	bool wait_preferred;	      /* Prefer: wait is in force */
@@ -129,6 +132,9 @@ enum vbd_status vbd_query_u64(const struct vbd_request *req, const char *name, u
 enum vbd_status vbd_query_enum(const struct vbd_request *req, const char *name,
 	const char *const *names, size_t n_names, size_t *ret,
 	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_request_origin - the origin of what the request makes; valid as long as the request */
+struct vbd_origin vbd_request_origin(const struct vbd_request *req);
 
 /**
  * vbd_request_acted - note whether the request has made an object or begun a command

@@ -78,11 +78,14 @@ static const struct vbd_field create_fields[] = {
 		.max = VBD_BATCH_MAX},
 };
 
-static enum vbd_status prepare_one(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_transfer_record **ret_record, struct vbd_faults *faults, struct vbd_error *err)
+static enum vbd_status prepare_one(struct vbd_request *req, const json_t *json,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
 {
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	const struct vbd_origin origin = vbd_request_origin(req);
 	struct vbd_transfer_spec spec;
-	enum vbd_status status = vbd_transfer_decode(daemon, json, &spec, faults, err);
+	enum vbd_status status =
+		vbd_transfer_decode(daemon, &origin, json, &spec, &req->faults, err);
 
 	if (!status && spec.awaits_connection)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/if_not_established",
@@ -97,16 +100,16 @@ static void free_prepared(struct vbd_transfer_record **records, size_t count)
 }
 
 /* Prepare all transfers, or none. */
-static enum vbd_status prepare(struct vbd_daemon *daemon, const json_t *list,
-	struct vbd_transfer_record **records, struct vbd_faults *faults, struct vbd_error *err)
+static enum vbd_status prepare(struct vbd_request *req, const json_t *list,
+	struct vbd_transfer_record **records, struct vbd_error *err)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		enum vbd_status status =
-			prepare_one(daemon, json_array_get(list, i), &records[i], faults, err);
+			prepare_one(req, json_array_get(list, i), &records[i], err);
 
 		if (!status)
 			continue;
-		vbd_problem_of_item(err, faults, "transfer", i);
+		vbd_problem_of_item(err, &req->faults, "transfer", i);
 		free_prepared(records, i);
 		return status;
 	}
@@ -116,17 +119,17 @@ static enum vbd_status prepare(struct vbd_daemon *daemon, const json_t *list,
 static void *create_batch(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_transfer_record *records[VBD_BATCH_MAX];
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct batch_create input = {0};
 	struct vbd_batch *batch = NULL;
 	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
 	size_t count = json_array_size(input.transfers);
 
 	if (!status)
-		status = prepare(daemon, input.transfers, records, &req->faults, err);
+		status = prepare(req, input.transfers, records, err);
 	if (status)
 		return NULL;
-	status = vbd_transfer_batch_create(daemon, records, (uint32_t)count, &batch, err);
+	status = vbd_transfer_batch_create(
+		vbd_request_daemon(req), records, (uint32_t)count, &batch, err);
 	if (status)
 		free_prepared(records, count);
 	return status ? NULL : batch;

@@ -85,7 +85,7 @@ static void *create_benchmark(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_benchmark *benchmark = NULL;
-	struct benchmark_create input = {0};
+	struct benchmark_create input = {.spec.origin = vbd_request_origin(req)};
 	struct vbd_benchmark_spec *spec = &input.spec;
 	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
 
@@ -101,9 +101,9 @@ static void *create_benchmark(struct vbd_request *req, struct vbd_error *err)
 	if (!spec->timeout_ms)
 		spec->timeout_ms = spec->duration_ms + SLACK_MS;
 	spec->wr.rkey = input.memory.rkey;
-	spec->connection =
-		vbd_member_find(daemon->connections, &input.connection, "/connection", err);
-	spec->buffer = vbd_member_find(daemon->buffers, &input.buffer, "/buffer", err);
+	spec->connection = vbd_member_find(
+		daemon->connections, req->caller, &input.connection, "/connection", err);
+	spec->buffer = vbd_member_find(daemon->buffers, req->caller, &input.buffer, "/buffer", err);
 	if (!err->status && input.remote)
 		(void)!vbd_remote_aim(&input.memory, spec->op, spec->size_bytes, "/size_bytes",
 			&spec->wr.remote_addr, err);

@@ -14,8 +14,8 @@
 /* Find the buffer of the path if its memory can be accessed; else return NULL, with @err. */
 static struct vbd_buffer *find_bytes(struct vbd_request *req, struct vbd_error *err)
 {
-	struct vbd_buffer *buffer =
-		vbd_object_find(vbd_request_daemon(req)->buffers, req->ref, err);
+	struct vbd_buffer *buffer = vbd_registry_find_for(
+		vbd_request_daemon(req)->buffers, req->caller, req->ref, VBD_TO_USE, err);
 
 	if (buffer && vbd_buffer_has_bytes(buffer, err) != VBD_OK)
 		return NULL;
@@ -367,7 +367,7 @@ void vbd_get_buffer_checksum(struct vbd_request *req)
 	if (buffer && summing && parse_summing(req, buffer, summing, &err) == VBD_OK &&
 		vbd_request_park(req, 0, NULL, on_summing_gone, summing, &err) == VBD_OK) {
 		summing->req = req;
-		if (vbd_buffer_checksum(buffer, (enum vbd_checksum)summing->algorithm,
+		if (vbd_buffer_checksum(buffer, req->caller, (enum vbd_checksum)summing->algorithm,
 			    summing->offset, summing->length_bytes, on_checksum, summing,
 			    &summing->summation, &err) == VBD_OK)
 			return;

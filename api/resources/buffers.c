@@ -82,7 +82,7 @@ void vbd_delete_buffer(struct vbd_request *req)
 		vbd_keep_answer(req, vbd_kept_drop(kept), NULL, vbd_keep_answer_deleted, NULL);
 		return;
 	}
-	vbd_buffer_users_of(buffer, &users);
+	vbd_buffer_users_of(buffer, req->caller, &users);
 	vbd_reply_in_use(req, &err, &users);
 }
 
@@ -130,17 +130,18 @@ static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
 	vbd_keep_answer(req, vbd_kept_ticket(&buffer->object), &buffer->object, answer_made, NULL);
 }
 
-enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_buffer_spec *ret_spec, struct vbd_faults *faults, struct vbd_error *err)
+enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
+	const json_t *json, struct vbd_buffer_spec *ret_spec, struct vbd_faults *faults,
+	struct vbd_error *err)
 {
-	struct buffer_create input = {.spec.kind = VBD_MEM_ANONYMOUS};
+	struct buffer_create input = {.spec = {.origin = *origin, .kind = VBD_MEM_ANONYMOUS}};
 	struct vbd_buffer_spec *spec = &input.spec;
 	const struct vbd_object *pd = NULL;
 	enum vbd_status status =
 		vbd_decode_all(json, "", VBD_FIELDS(create_fields), &input, faults, err);
 
 	if (status == VBD_OK && daemon)
-		pd = vbd_member_find(daemon->pds, &input.pd, "/pd", err);
+		pd = vbd_member_find(daemon->pds, origin->caller, &input.pd, "/pd", err);
 	spec->pd_id = pd ? pd->id : 0;
 	if (err->status == VBD_OK)
 		(void)!vbd_member_device(
@@ -151,11 +152,12 @@ enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const json_t *json,
 
 void vbd_create_buffer(struct vbd_request *req)
 {
+	const struct vbd_origin origin = vbd_request_origin(req);
 	struct vbd_buffer_spec spec;
 	struct vbd_error err = {0};
 
-	if (vbd_buffer_decode(vbd_request_daemon(req), req->json, &spec, &req->faults, &err) ==
-		VBD_OK)
+	if (vbd_buffer_decode(vbd_request_daemon(req), &origin, req->json, &spec, &req->faults,
+		    &err) == VBD_OK)
 		create(req, &spec);
 	else
 		vbd_reply_problem(req, &err);

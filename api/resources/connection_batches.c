@@ -15,7 +15,6 @@
 #include "api/resources/handlers.h"
 #include "api/resources/members.h"
 #include "api/resources/task.h"
-#include "daemon/core/labels.h"
 #include "rdma/conn/conn.h"
 
 #include <stdlib.h>
@@ -78,6 +77,7 @@ static enum vbd_status prepare_item(struct vbd_request *req, const struct batch_
 	const json_t *json, struct vbd_conn_room *room, struct made *made, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	const struct vbd_origin origin = vbd_request_origin(req);
 	struct vbd_connection_spec spec;
 	enum vbd_status status;
 
@@ -85,7 +85,7 @@ static enum vbd_status prepare_item(struct vbd_request *req, const struct batch_
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/bringup",
 			"connections of a batch are brought up by the CM; a connection with "
 			"bringup manual needs a request of its own");
-	status = vbd_connection_decode(daemon, json, false, &spec, &req->faults, err);
+	status = vbd_connection_decode(daemon, &origin, json, false, &spec, &req->faults, err);
 	if (status)
 		return status;
 	spec.count = input->count;
@@ -133,7 +133,6 @@ static void make_all(struct vbd_request *req, struct vbd_conn_room *room)
 /* A request that gets the memory for its connections. */
 struct creation {
 	struct vbd_in_turns turns; /* first */
-	struct vbd_labels *labels; /* referenced; of the new objects */
 	uint32_t wanted;	   /* connections that the request asks for */
 	struct vbd_conn_room room;
 };
@@ -141,23 +140,7 @@ struct creation {
 static void free_creation(struct creation *creation)
 {
 	vbd_conn_room_fini(&creation->room);
-	vbd_labels_unref(creation->labels);
 	free(creation);
-}
-
-/* The objects are of the caller and have the labels of the request, which the handler does not
- * handle any more. */
-static void make_for_caller(struct creation *creation)
-{
-	struct vbd_request *req = creation->turns.req;
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	const struct vbd_origin before = vbd_origin_of_request(daemon);
-
-	daemon->callers.current = req->caller;
-	daemon->new_labels = creation->labels;
-	make_all(req, &creation->room);
-	daemon->callers.current = before.owner;
-	daemon->new_labels = before.labels;
 }
 
 static enum vbd_status get_room(struct creation *creation, struct vbd_error *err)
@@ -174,7 +157,7 @@ static bool go_on(struct vbd_in_turns *self)
 	struct vbd_error err = {0};
 
 	if (creation->room.count == creation->wanted)
-		make_for_caller(creation);
+		make_all(self->req, &creation->room);
 	else if (get_room(creation, &err) == VBD_OK)
 		return false;
 	else
@@ -212,7 +195,6 @@ void vbd_create_connection_batch(struct vbd_request *req)
 		return;
 	}
 	creation->turns = (struct vbd_in_turns){.req = req, .go_on = go_on, .drop = drop};
-	creation->labels = vbd_labels_ref(daemon->new_labels);
 	creation->wanted = wanted_by(req->json);
 	vbd_in_turns_run(&creation->turns, &daemon->turns);
 }

@@ -45,8 +45,9 @@ static void use_heartbeat(struct vbd_qp_input *qp)
 	qp->params.qp.heartbeat_if_able = true;
 }
 
-enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *json, bool kept,
-	struct vbd_connection_spec *ret_spec, struct vbd_faults *faults, struct vbd_error *err)
+enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
+	const json_t *json, bool kept, struct vbd_connection_spec *ret_spec,
+	struct vbd_faults *faults, struct vbd_error *err)
 {
 	struct connection_create input = {
 		.spec = {.timeout_ms = 10000, .cm.tos = -1}, .qp = vbd_qp_input_default()};
@@ -56,7 +57,7 @@ enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *j
 	if (status == VBD_OK)
 		status = vbd_decode_all(json, "", VBD_FIELDS(create_fields), &input, faults, err);
 	if (status == VBD_OK)
-		status = vbd_qp_input_check(daemon, &input.qp, err);
+		status = vbd_qp_input_check(daemon, origin->caller, &input.qp, err);
 	if (status == VBD_OK && input.qp_type != VBD_TRANSPORT_RC)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/qp_type",
 			"the CM brings up rc only; uc needs bringup manual");
@@ -68,6 +69,7 @@ enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *j
 		status = vbd_member_device(
 			daemon, &input.device, cm->device, sizeof(cm->device), err);
 	*ret_spec = input.spec;
+	ret_spec->origin = *origin;
 	ret_spec->params = input.qp.params;
 	return status;
 }

@@ -43,10 +43,12 @@ static void create_by_cm(struct vbd_request *req)
 	const char *name = json_string_value(json_object_get(req->json, "name"));
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	bool kept = name && vbd_kept_prepared(daemon, VBD_KIND_CONNECTION, name);
+	const struct vbd_origin origin = vbd_request_origin(req);
 	struct vbd_connection_spec spec;
 	struct vbd_error err = {0};
 
-	if (vbd_connection_decode(daemon, req->json, kept, &spec, &req->faults, &err) != VBD_OK)
+	if (vbd_connection_decode(daemon, &origin, req->json, kept, &spec, &req->faults, &err) !=
+		VBD_OK)
 		vbd_reply_problem(req, &err);
 	else
 		create_one(req, &spec);
@@ -77,7 +79,7 @@ static const struct vbd_field accept_fields[] = {
 void vbd_accept_connection(struct vbd_request *req)
 {
 	struct vbd_connection *connection = vbd_request_connection(req);
-	struct accept_input input = {.how.service = -1};
+	struct accept_input input = {.how = {.caller = req->caller, .service = -1}};
 	struct vbd_error err = {0};
 	enum vbd_status status;
 

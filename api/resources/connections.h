@@ -60,14 +60,15 @@ void vbd_create_manual_connection(struct vbd_request *req);
 /**
  * vbd_connection_decode - a ConnectionCreate for the CM
  * @daemon:   NULL: do not look for the objects to which it refers
+ * @origin:   of the connection
  * @json:     one that vbd_manual_requested() denies
  * @ret_spec: its `count` is 0
  * @kept:     the connection is to be kept: it has heartbeats by default
  * @faults:   see vbd_decode_all()
  */
-enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const json_t *json, bool kept,
-	struct vbd_connection_spec *ret_spec, struct vbd_faults *faults,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
+	const json_t *json, bool kept, struct vbd_connection_spec *ret_spec,
+	struct vbd_faults *faults, struct vbd_error *err) VBD_MUST_CHECK;
 
 struct vbd_connection;
 

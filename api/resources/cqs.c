@@ -25,7 +25,7 @@ static void encode_cq(struct vbd_encoder *out, const void *item)
 	const struct vbd_cq *cq = shared->cq;
 	struct vbd_users users;
 
-	vbd_shared_users_of(shared, &users);
+	vbd_shared_users_of(shared, NULL, &users);
 	vbd_put_object(out, &shared->object);
 	vbd_put_reference(out, "device", cq->device->id, cq->device->name);
 	vbd_put_bool(out, "auto", !cq->asked_for);
@@ -71,7 +71,8 @@ static const struct vbd_field cq_fields[] = {
 static void *create_cq(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct cq_input input = {.spec.cqe = (uint32_t)daemon->config->default_cqe};
+	struct cq_input input = {.spec = {.origin = vbd_request_origin(req),
+					 .cqe = (uint32_t)daemon->config->default_cqe}};
 	struct vbd_cq_spec *spec = &input.spec;
 	struct vbd_shared *cq = NULL;
 

@@ -173,7 +173,8 @@ static enum vbd_status check_members(
 static enum vbd_status decode_create(
 	struct vbd_request *req, struct vbd_endpoint_spec *ret_spec, struct vbd_error *err)
 {
-	struct endpoint_create input = {.spec.params = vbd_endpoint_params_default(),
+	struct endpoint_create input = {.spec = {.origin = vbd_request_origin(req),
+						.params = vbd_endpoint_params_default()},
 		.qp.params.qp = vbd_endpoint_params_default().qp};
 	struct vbd_endpoint_spec *spec = &input.spec;
 	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
@@ -181,7 +182,7 @@ static enum vbd_status decode_create(
 	if (status == VBD_OK)
 		status = check_members(req->json, &input, err);
 	if (status == VBD_OK)
-		status = vbd_qp_input_check(vbd_request_daemon(req), &input.qp, err);
+		status = vbd_qp_input_check(vbd_request_daemon(req), req->caller, &input.qp, err);
 	if (status == VBD_OK)
 		status = vbd_member_device(vbd_request_daemon(req), &input.device, spec->device,
 			sizeof(spec->device), err);
@@ -261,7 +262,8 @@ static enum vbd_status send_message(struct vbd_request *req, struct vbd_endpoint
 	struct vbd_transfer_record **ret_transfer, struct vbd_error *err)
 {
 	struct message_send input = {.message = VBD_MESSAGE_INPUT_DEFAULT};
-	struct vbd_transfer_spec to = {.qp = &record->endpoint->qp};
+	struct vbd_transfer_spec to = {
+		.origin = vbd_request_origin(req), .qp = &record->endpoint->qp};
 	uint32_t len_bytes;
 	uint8_t *bytes;
 	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(send_fields), &input, err);
@@ -272,7 +274,7 @@ static enum vbd_status send_message(struct vbd_request *req, struct vbd_endpoint
 		status = vbd_message_decode(&input.message, &bytes, &len_bytes, err);
 	if (status != VBD_OK)
 		return status;
-	status = vbd_transfer_send_datagram(vbd_request_daemon(req), &to, bytes, len_bytes,
+	status = vbd_transfer_send(vbd_request_daemon(req), &to, bytes, len_bytes,
 		vbd_message_imm(&input.message), input.message.timeout_ms, ret_transfer, err);
 	free(bytes);
 	return status;

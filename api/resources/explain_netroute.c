@@ -237,8 +237,8 @@ static void find_netroute(struct asking *asking)
 	destination->addr = asking->addrs.items[asking->at];
 	destination->src = asking->src;
 	if ((vbd_destination_choose(daemon, destination, &err) != VBD_OK ||
-		    vbd_look_at_route(daemon, &destination->addr, &destination->src, on_route,
-			    asking, &err) != VBD_OK) &&
+		    vbd_look_at_route(daemon, asking->req->caller, &destination->addr,
+			    &destination->src, on_route, asking, &err) != VBD_OK) &&
 		!goes_on(asking))
 		refuse(asking, &err);
 }

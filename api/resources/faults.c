@@ -115,8 +115,9 @@ static enum vbd_status take_target(
 
 static void *create_fault(struct vbd_request *req, struct vbd_error *err)
 {
-	struct fault_create input = {
-		.spec = {.rule.probability_percent = 100, .expires_ms = VBD_FAULT_EXPIRES_MS}};
+	struct fault_create input = {.spec = {.origin = vbd_request_origin(req),
+					     .rule.probability_percent = 100,
+					     .expires_ms = VBD_FAULT_EXPIRES_MS}};
 	struct vbd_fault_spec *spec = &input.spec;
 	struct vbd_fault_record *record = NULL;
 	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);

@@ -74,13 +74,14 @@ static const struct vbd_field create_fields[] = {
 static void *create_group(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct group_create input = {.spec.timeout_ms = 10000};
+	struct group_create input = {
+		.spec = {.origin = vbd_request_origin(req), .timeout_ms = 10000}};
 	struct vbd_group_record *record = NULL;
 
 	if (vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err) != VBD_OK)
 		return NULL;
-	input.spec.endpoint =
-		vbd_member_find(daemon->ud_endpoints, &input.endpoint, "/ud_endpoint", err);
+	input.spec.endpoint = vbd_member_find(
+		daemon->ud_endpoints, req->caller, &input.endpoint, "/ud_endpoint", err);
 	if (!input.spec.endpoint)
 		return NULL;
 	return vbd_group_create(daemon, &input.spec, &record, err) == VBD_OK ? record : NULL;

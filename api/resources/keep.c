@@ -28,24 +28,21 @@ static char *dump_spec(const json_t *json)
 }
 
 static enum vbd_status prepare(struct vbd_request *req, const struct vbd_keepable *what,
-	const struct vbd_keep_input *input, const char *body, struct vbd_labels *labels,
-	struct vbd_kept **ret_kept, struct vbd_error *err)
+	const struct vbd_keep_input *input, const char *body, struct vbd_kept **ret_kept,
+	struct vbd_error *err)
 {
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	const struct vbd_kept_spec spec = {.of = what->of,
 		.source = VBD_KEPT_FROM_API,
-		.owner = input->share ? NULL : daemon->callers.current,
-		.shared = input->share,
-		.labels = labels,
+		.origin = vbd_request_origin(req),
 		.name = json_string_value(json_object_get(req->json, "name")),
 		.body = body,
 		.policy = {input->reconnect, input->reconnect_min_ms, input->reconnect_max_ms}};
 
-	return vbd_kept_prepare(daemon, &spec, ret_kept, err);
+	return vbd_kept_prepare(vbd_request_daemon(req), &spec, ret_kept, err);
 }
 
-enum vbd_status vbd_keep_take(struct vbd_request *req, struct vbd_labels *labels,
-	struct vbd_kept **ret_kept, struct vbd_error *err)
+enum vbd_status vbd_keep_take(
+	struct vbd_request *req, struct vbd_kept **ret_kept, struct vbd_error *err)
 {
 	const struct vbd_keepable *what = vbd_keepable_listed(req->route->pattern + strlen("/v1/"));
 	struct vbd_keep_input input;
@@ -59,6 +56,7 @@ enum vbd_status vbd_keep_take(struct vbd_request *req, struct vbd_labels *labels
 	if (!body)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep an object");
 	status = vbd_keep_take_members(req->json, what->of, &input, &req->faults, err);
+	req->shares = input.share;
 	if (status == VBD_OK && input.share && req->role != VBD_ROLE_CONTROL)
 		status = vbd_error_input(err, VBD_E_FORBIDDEN, "/share",
 			"only the control role may share an object");
@@ -67,9 +65,8 @@ enum vbd_status vbd_keep_take(struct vbd_request *req, struct vbd_labels *labels
 	else if (status == VBD_OK)
 		status = vbd_keep_check_body(req->json, err);
 	if (status == VBD_OK && input.keep)
-		status = prepare(req, what, &input, body, labels, ret_kept, err);
+		status = prepare(req, what, &input, body, ret_kept, err);
 	free(body);
-	vbd_request_daemon(req)->new_shared = status == VBD_OK && input.share;
 	return status;
 }
 
@@ -157,15 +154,14 @@ static void keep_row(const struct vbd_desired *row, void *arg)
 	if (what)
 		status = vbd_keep_spec_decode(what, row->body, &spec, &err);
 	if (status == VBD_OK && row->owner[0])
-		spec.kept.owner = vbd_callers_get(&daemon->callers, row->owner);
+		spec.kept.origin.caller = vbd_callers_get(&daemon->callers, row->owner);
 	spec.kept.source = VBD_KEPT_FROM_API;
 	spec.kept.stored = true;
-	if (status == VBD_OK && (spec.kept.owner || !row->owner[0]))
+	if (status == VBD_OK && (spec.kept.origin.caller || !row->owner[0]))
 		status = vbd_kept_add(daemon, &spec.kept, &unused, &err);
 	if (status != VBD_OK)
 		vbd_keeper_report_row(
 			daemon, row, err.status ? err.text : "this version can't keep it");
-	vbd_caller_unref(spec.kept.owner);
 	vbd_keep_spec_fini(&spec);
 }
 
@@ -186,24 +182,18 @@ void vbd_keep_begin(struct vbd_daemon *daemon)
 
 void vbd_create_labelled(struct vbd_request *req)
 {
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_error err = {0};
-	struct vbd_labels *labels = NULL;
 	struct vbd_kept *kept = NULL;
 
 	if (vbd_request_reserve_answer(req, &err) != VBD_OK ||
-		vbd_labels_decode(json_object_get(req->json, "labels"), &labels, &err) != VBD_OK ||
-		vbd_keep_take(req, labels, &kept, &err) != VBD_OK) {
-		vbd_labels_unref(labels);
+		vbd_labels_decode(json_object_get(req->json, "labels"), &req->labels, &err) !=
+			VBD_OK ||
+		vbd_keep_take(req, &kept, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
 	}
 	(void)json_object_del(req->json, "labels");
-	daemon->new_labels = labels;
 	req->route->create(req);
-	daemon->new_labels = NULL;
-	daemon->new_shared = false;
-	vbd_labels_unref(labels);
 	if (kept)
 		vbd_kept_settle(kept);
 }

@@ -16,18 +16,16 @@ struct vbd_config_specs;
 struct vbd_daemon;
 struct vbd_encoder;
 struct vbd_kept;
-struct vbd_labels;
 struct vbd_object;
 
 /**
  * vbd_keep_take - take `keep` and what goes with it out of the body of a request that makes objects
- * @labels:   of the body, where they still are
  * @ret_kept: vbd_kept_settle() follows when the handler has run; NULL: nothing is to be kept
  *
  * Returns the problem of the members, or that of vbd_kept_prepare().
  */
-enum vbd_status vbd_keep_take(struct vbd_request *req, struct vbd_labels *labels,
-	struct vbd_kept **ret_kept, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_keep_take(
+	struct vbd_request *req, struct vbd_kept **ret_kept, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_keep_check - whether the lists of a configuration file can be decoded; the error's text
  * begins with "path:line: "; any thread */

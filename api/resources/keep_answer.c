@@ -85,7 +85,7 @@ bool vbd_keep_remove(struct vbd_request *req, enum vbd_object_kind of)
 	struct vbd_error err = {0};
 
 	if (!kept || !vbd_caller_sees(req->caller, kept->object.owner) ||
-		vbd_registry_find_for(registry, req->ref, VBD_TO_SEE, NULL))
+		vbd_registry_find_for(registry, req->caller, req->ref, VBD_TO_SEE, NULL))
 		return false;
 	if (check_removal(req, registry, kept, &err) == VBD_OK)
 		vbd_keep_answer(req, vbd_kept_drop(kept), NULL, vbd_keep_answer_deleted, NULL);

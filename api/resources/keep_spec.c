@@ -117,6 +117,11 @@ static struct vbd_daemon *daemon_of(const struct vbd_kept *kept)
 	return kept ? kept->object.registry->daemon : NULL;
 }
 
+static struct vbd_origin origin_of(const struct vbd_kept *kept)
+{
+	return kept ? vbd_origin_like(&kept->object) : (struct vbd_origin){0};
+}
+
 static enum vbd_status make_listener(struct vbd_kept *kept, const json_t *json,
 	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_faults *faults,
 	struct vbd_error *err)
@@ -124,7 +129,8 @@ static enum vbd_status make_listener(struct vbd_kept *kept, const json_t *json,
 	struct vbd_daemon *daemon = daemon_of(kept);
 	struct vbd_listener_spec spec;
 	struct vbd_listener *listener;
-	enum vbd_status status = vbd_listener_decode(daemon, json, &spec, faults, err);
+	const struct vbd_origin origin = origin_of(kept);
+	enum vbd_status status = vbd_listener_decode(daemon, &origin, json, &spec, faults, err);
 
 	(void)before;
 	if (status != VBD_OK || !daemon)
@@ -159,7 +165,8 @@ static enum vbd_status make_buffer(struct vbd_kept *kept, const json_t *json,
 	struct vbd_buffer_spec spec;
 	struct vbd_buffer *buffer =
 		before ? VBD_CONTAINER_OF(before, struct vbd_buffer, object) : NULL;
-	enum vbd_status status = vbd_buffer_decode(daemon, json, &spec, faults, err);
+	const struct vbd_origin origin = origin_of(kept);
+	enum vbd_status status = vbd_buffer_decode(daemon, &origin, json, &spec, faults, err);
 
 	if (status != VBD_OK || !daemon)
 		return status;
@@ -191,7 +198,9 @@ static enum vbd_status make_connection(struct vbd_kept *kept, const json_t *json
 	struct vbd_daemon *daemon = daemon_of(kept);
 	struct vbd_connection_spec spec;
 	struct vbd_connection *connection;
-	enum vbd_status status = vbd_connection_decode(daemon, json, true, &spec, faults, err);
+	const struct vbd_origin origin = origin_of(kept);
+	enum vbd_status status =
+		vbd_connection_decode(daemon, &origin, json, true, &spec, faults, err);
 
 	if (status != VBD_OK || !daemon)
 		return status;
@@ -254,7 +263,8 @@ enum vbd_status vbd_keep_spec_make(struct vbd_kept *kept, struct vbd_object *bef
 
 void vbd_keep_spec_fini(struct vbd_keep_spec *spec)
 {
-	vbd_labels_unref(spec->labels);
+	vbd_caller_unref(spec->kept.origin.caller);
+	vbd_labels_unref(spec->kept.origin.labels);
 	json_decref(spec->json);
 }
 
@@ -274,8 +284,8 @@ enum vbd_status vbd_keep_spec_decode(const struct vbd_keepable *what, const char
 	if (status == VBD_OK)
 		status = vbd_keep_check_body(ret_spec->json, err);
 	if (status == VBD_OK)
-		status = vbd_labels_decode(
-			json_object_get(ret_spec->json, "labels"), &ret_spec->labels, err);
+		status = vbd_labels_decode(json_object_get(ret_spec->json, "labels"),
+			&ret_spec->kept.origin.labels, err);
 	if (status == VBD_OK)
 		status = vbd_keep_take_members(ret_spec->json, what->of, &input, &faults, err);
 	if (status == VBD_OK) {
@@ -283,8 +293,7 @@ enum vbd_status vbd_keep_spec_decode(const struct vbd_keepable *what, const char
 		status = what->make(NULL, ret_spec->json, NULL, NULL, &faults, err);
 	}
 	vbd_faults_fini(&faults);
-	ret_spec->kept.labels = ret_spec->labels;
-	ret_spec->kept.shared = input.share;
+	ret_spec->kept.origin.shared = input.share;
 	ret_spec->kept.name = json_string_value(json_object_get(ret_spec->json, "name"));
 	ret_spec->kept.policy = (struct vbd_kept_policy){.reconnect = input.reconnect,
 		.min_ms = input.reconnect_min_ms,

@@ -60,7 +60,6 @@ const struct vbd_keepable *vbd_keepable_listed(const char *list);
 struct vbd_keep_spec {
 	struct vbd_kept_spec kept;
 	json_t *json;
-	struct vbd_labels *labels;
 };
 
 /** vbd_keep_spec_decode - decode all of @body, to which the spec refers; vbd_keep_spec_fini()
@@ -75,17 +74,18 @@ enum vbd_status vbd_keep_spec_make(struct vbd_kept *kept, struct vbd_object *bef
 	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_buffer_decode - a BufferCreate; arguments as of vbd_listener_decode() */
-enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_buffer_spec *ret_spec, struct vbd_faults *faults,
+enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
+	const json_t *json, struct vbd_buffer_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_listener_decode - a ListenerCreate
  * @daemon: NULL: do not look for the objects to which it refers
+ * @origin: of the listener
  * @faults: see vbd_decode_all()
  */
-enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_listener_spec *ret_spec, struct vbd_faults *faults,
+enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
+	const json_t *json, struct vbd_listener_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

@@ -231,11 +231,13 @@ static const struct vbd_field create_fields[] = {
 	VBD_QP_FIELDS(struct listener_create),
 };
 
-enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_listener_spec *ret_spec, struct vbd_faults *faults, struct vbd_error *err)
+enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
+	const json_t *json, struct vbd_listener_spec *ret_spec, struct vbd_faults *faults,
+	struct vbd_error *err)
 {
 	struct listener_create input = {
-		.spec = {.backlog = 1024,
+		.spec = {.origin = *origin,
+			.backlog = 1024,
 			.accept = VBD_ACCEPT_AUTO,
 			.accept_timeout_ms = 20000,
 			.cm.tos = -1},
@@ -248,7 +250,7 @@ enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const json_t *jso
 	if (status == VBD_OK)
 		status = decode_allow(input.allow, &input.spec.gate, err);
 	if (status == VBD_OK)
-		status = vbd_qp_input_check(daemon, &input.qp, err);
+		status = vbd_qp_input_check(daemon, origin->caller, &input.qp, err);
 	if (status == VBD_OK)
 		status = vbd_private_data_decode(&input.private_data, &cm->private_data, err);
 	if (status == VBD_OK)
@@ -274,10 +276,11 @@ void vbd_create_listener(struct vbd_request *req)
 {
 	struct vbd_listener_spec spec;
 	struct vbd_listener *listener;
+	const struct vbd_origin origin = vbd_request_origin(req);
 	struct vbd_error err = {0};
 
-	if (vbd_listener_decode(vbd_request_daemon(req), req->json, &spec, &req->faults, &err) !=
-			VBD_OK ||
+	if (vbd_listener_decode(vbd_request_daemon(req), &origin, req->json, &spec, &req->faults,
+		    &err) != VBD_OK ||
 		vbd_listener_create(vbd_request_daemon(req), &spec, &listener, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
@@ -319,7 +322,7 @@ static enum vbd_status decode_patch(
 	/* Without a new sq_depth signal_every keeps its value. */
 	patch.qp.seen.signal_every |= !patch.qp.seen.sq_depth;
 	if (status == VBD_OK)
-		status = vbd_qp_input_check(vbd_request_daemon(req), &patch.qp, err);
+		status = vbd_qp_input_check(vbd_request_daemon(req), req->caller, &patch.qp, err);
 	*rules = patch.rules;
 	rules->params = patch.qp.params;
 	return status;

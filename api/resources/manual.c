@@ -81,14 +81,17 @@ static enum vbd_status decode_create(
 	struct vbd_request *req, struct vbd_manual_spec *ret_spec, struct vbd_error *err)
 {
 	struct manual_create input = {
-		.spec.how.port_num = 1, .to_init = true, .qp = vbd_qp_input_default()};
+		.spec = {.origin = vbd_request_origin(req), .how.port_num = 1},
+		.to_init = true,
+		.qp = vbd_qp_input_default(),
+	};
 	struct vbd_manual_spec *spec = &input.spec;
 	enum vbd_status status = refuse_members(req->json, cm_members, "cm", err);
 
 	if (!status)
 		status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
 	if (!status)
-		status = vbd_qp_input_check(vbd_request_daemon(req), &input.qp, err);
+		status = vbd_qp_input_check(vbd_request_daemon(req), req->caller, &input.qp, err);
 	/* A QP that is moved to RESET would delete receives of the SRQ. */
 	if (status == VBD_OK && input.qp.seen.srq)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/srq",

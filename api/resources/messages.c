@@ -124,6 +124,8 @@ static enum vbd_status send_message(struct vbd_request *req, struct vbd_connecti
 	struct vbd_transfer_record **ret_record, struct vbd_error *err)
 {
 	struct message_send input = {.message = VBD_MESSAGE_INPUT_DEFAULT};
+	const struct vbd_transfer_spec to = {
+		.origin = vbd_request_origin(req), .qp = &connection->conn->qp};
 	uint32_t len_bytes;
 	uint8_t *bytes;
 	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(send_fields), &input, err);
@@ -132,7 +134,7 @@ static enum vbd_status send_message(struct vbd_request *req, struct vbd_connecti
 		status = vbd_message_decode(&input.message, &bytes, &len_bytes, err);
 	if (status != VBD_OK)
 		return status;
-	status = vbd_transfer_send_message(connection, bytes, len_bytes,
+	status = vbd_transfer_send(vbd_request_daemon(req), &to, bytes, len_bytes,
 		vbd_message_imm(&input.message), input.message.timeout_ms, ret_record, err);
 	free(bytes);
 	return status;

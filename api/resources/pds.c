@@ -16,7 +16,7 @@ static void encode_pd(struct vbd_encoder *out, const void *item)
 	const struct vbd_pd *pd = shared->pd;
 	struct vbd_users users;
 
-	vbd_shared_users_of(shared, &users);
+	vbd_shared_users_of(shared, NULL, &users);
 	vbd_put_object(out, &shared->object);
 	vbd_put_reference(out, "device", pd->device->id, pd->device->name);
 	vbd_put_bool(out, "default", pd->is_default);
@@ -39,11 +39,12 @@ static void *create_pd(struct vbd_request *req, struct vbd_error *err)
 	struct pd_create input = {0};
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_shared *pd = NULL;
+	const struct vbd_origin origin = vbd_request_origin(req);
 	char device[64];
 
 	if (vbd_request_decode(req, VBD_FIELDS(pd_fields), &input, err) != VBD_OK ||
 		vbd_member_device(daemon, &input.device, device, sizeof(device), err) != VBD_OK ||
-		vbd_pd_request(daemon, input.name, device, &pd, err) != VBD_OK)
+		vbd_pd_request(daemon, &origin, input.name, device, &pd, err) != VBD_OK)
 		return NULL;
 	return pd;
 }

@@ -221,8 +221,10 @@ static enum vbd_status decode_private_data(const struct vbd_private_data_input *
 static void *create_peer(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct peer_create input = {
-		.spec = {.timeout_ms = 10000, .gid_index = -1, .path.hop_limit = 64}};
+	struct peer_create input = {.spec = {.origin = vbd_request_origin(req),
+					    .timeout_ms = 10000,
+					    .gid_index = -1,
+					    .path.hop_limit = 64}};
 	struct vbd_peer_spec *spec = &input.spec;
 	struct vbd_peer_record *record = NULL;
 	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
@@ -232,8 +234,8 @@ static void *create_peer(struct vbd_request *req, struct vbd_error *err)
 		status = find_source(req->json, spec, &source, err);
 	if (status != VBD_OK)
 		return NULL;
-	spec->endpoint =
-		vbd_member_find(daemon->ud_endpoints, &input.endpoint, "/ud_endpoint", err);
+	spec->endpoint = vbd_member_find(
+		daemon->ud_endpoints, req->caller, &input.endpoint, "/ud_endpoint", err);
 	if (!spec->endpoint)
 		return NULL;
 	status = source == SOURCE_KNOWN

@@ -75,12 +75,12 @@ static void *create_probe(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_probe_record *record = NULL;
-	struct probe_create input = {0};
+	struct probe_create input = {.spec.origin = vbd_request_origin(req)};
 
 	if (vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err) != VBD_OK)
 		return NULL;
-	input.spec.connection =
-		vbd_member_find(daemon->connections, &input.connection, "/connection", err);
+	input.spec.connection = vbd_member_find(
+		daemon->connections, req->caller, &input.connection, "/connection", err);
 	if (!input.spec.connection)
 		return NULL;
 	fill_defaults(req->json, &input.spec);

@@ -11,6 +11,7 @@
 #include "api/json/decode.h"
 #include "rdma/qp/qp_params.h"
 
+struct vbd_caller;
 struct vbd_daemon;
 struct vbd_encoder;
 
@@ -69,8 +70,8 @@ struct vbd_qp_input vbd_qp_input_default(void);
  * path_mtu_bytes is no MTU or a timer is given twice, out_of_range if signal_every exceeds the send
  * queue; not_found, bad_value or pd_mismatch for the named objects.
  */
-enum vbd_status vbd_qp_input_check(
-	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_qp_input_check(struct vbd_daemon *daemon, const struct vbd_caller *caller,
+	struct vbd_qp_input *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_put_params - put schema QpParamsFull */
 void vbd_put_params(struct vbd_encoder *out, const char *name, const struct vbd_daemon *daemon,

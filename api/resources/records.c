@@ -15,7 +15,7 @@ struct vbd_record *vbd_record_of_path(struct vbd_request *req, enum vbd_object_k
 	uint64_t id;
 
 	if (!registry->past_ended.count ||
-		vbd_registry_find_for(registry, req->ref, VBD_TO_SEE, NULL))
+		vbd_registry_find_for(registry, req->caller, req->ref, VBD_TO_SEE, NULL))
 		return NULL;
 	if (!vbd_ref_is_id(req->ref, &id))
 		return vbd_record_find_name(registry, req->ref, req->caller);

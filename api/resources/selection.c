@@ -461,7 +461,7 @@ static enum vbd_status select_one(struct selection *selection, struct vbd_error 
 {
 	const struct vbd_object *object =
 		vbd_registry_find_for(&selection->registries[selection->at_kind],
-			selection->query.ref, VBD_TO_CHANGE, err);
+			selection->turns.req->caller, selection->query.ref, VBD_TO_CHANGE, err);
 
 	if (!object)
 		return err->status;

@@ -17,7 +17,7 @@ static void encode_srq(struct vbd_encoder *out, const void *item)
 	const struct vbd_daemon *daemon = shared->object.registry->daemon;
 	struct vbd_users users;
 
-	vbd_shared_users_of(shared, &users);
+	vbd_shared_users_of(shared, NULL, &users);
 	vbd_put_object(out, &shared->object);
 	vbd_put_reference(out, "device", srq->pd->device->id, srq->pd->device->name);
 	vbd_put_ref(out, "pd", daemon->pds, srq->pd->id);
@@ -55,8 +55,10 @@ static const struct vbd_field srq_fields[] = {
 static enum vbd_status find_members(
 	struct vbd_daemon *daemon, struct srq_input *input, struct vbd_error *err)
 {
-	const struct vbd_shared *pd = vbd_member_find(daemon->pds, &input->pd, "/pd", err);
-	const struct vbd_shared *cq = vbd_member_find(daemon->cqs, &input->cq, "/cq", err);
+	const struct vbd_shared *pd =
+		vbd_member_find(daemon->pds, input->spec.origin.caller, &input->pd, "/pd", err);
+	const struct vbd_shared *cq =
+		vbd_member_find(daemon->cqs, input->spec.origin.caller, &input->cq, "/cq", err);
 
 	input->spec.pd = pd ? pd->pd : NULL;
 	input->spec.cq = cq ? cq->cq : NULL;
@@ -98,7 +100,8 @@ static void create(struct vbd_request *req, const struct vbd_srq_spec *spec)
 
 void vbd_create_srq(struct vbd_request *req)
 {
-	struct srq_input input = {.spec.params = {.depth = 64, .recv_size_bytes = 4096}};
+	struct srq_input input = {.spec = {.origin = vbd_request_origin(req),
+					  .params = {.depth = 64, .recv_size_bytes = 4096}}};
 	struct vbd_error err = {0};
 
 	if (vbd_request_decode(req, VBD_FIELDS(srq_fields), &input, &err) == VBD_OK &&

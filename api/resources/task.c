@@ -41,8 +41,8 @@ void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_error err = {0};
 	void *task = kind->find ? kind->find(daemon, req->ref, &err)
-				: vbd_registry_find_for(&daemon->registries[kind->kind], req->ref,
-					  purpose_of(req), &err);
+				: vbd_registry_find_for(&daemon->registries[kind->kind],
+					  req->caller, req->ref, purpose_of(req), &err);
 
 	if (task && req->method != VBD_METHOD_GET &&
 		vbd_task_unchanged(req, kind, task, &err) != VBD_OK)
@@ -52,15 +52,15 @@ void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
 	return task;
 }
 
-void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json_ref *ref,
-	const char *pointer, struct vbd_error *err)
+void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_caller *caller,
+	const struct vbd_json_ref *ref, const char *pointer, struct vbd_error *err)
 {
 	char text[VBD_REF_TEXT_BYTES];
 	void *object;
 
 	if (!ref->id && !ref->name)
 		return NULL;
-	object = vbd_object_find(registry, vbd_ref_text(ref, text), err);
+	object = vbd_registry_find_for(registry, caller, vbd_ref_text(ref, text), VBD_TO_USE, err);
 	if (!object)
 		vbd_set_pointer(err, pointer);
 	return object;
@@ -111,7 +111,8 @@ static enum vbd_status resolve(struct vbd_request *req, const struct vbd_page_fi
 	if (*ret_id)
 		return VBD_OK;
 	return vbd_refuse_name(filter->name, ref,
-		&(struct vbd_similar){.like = vbd_registry_similar(registry, ref)}, err);
+		&(struct vbd_similar){.like = vbd_registry_similar(registry, req->caller, ref)},
+		err);
 }
 
 void vbd_task_list(struct vbd_request *req)
@@ -135,7 +136,7 @@ void vbd_delete_shared(struct vbd_request *req)
 
 	if (!shared)
 		return;
-	if (vbd_shared_delete(shared, &users, &err) == VBD_OK)
+	if (vbd_shared_delete(shared, req->caller, &users, &err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 	else
 		vbd_reply_in_use(req, &err, &users);
@@ -145,7 +146,8 @@ enum vbd_status vbd_remove_shared(struct vbd_object *object, struct vbd_error *e
 {
 	struct vbd_users users;
 
-	return vbd_shared_delete(VBD_CONTAINER_OF(object, struct vbd_shared, object), &users, err);
+	return vbd_shared_delete(
+		VBD_CONTAINER_OF(object, struct vbd_shared, object), NULL, &users, err);
 }
 
 /* --- failures --------------------------------------------------------------------------------- */

@@ -66,10 +66,11 @@ extern const struct vbd_task_kind vbd_device_task;
  * the object has an If-Match for an earlier state of the object, answer and return NULL */
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind);
 
-/** vbd_member_find - the object that the member at @pointer of a body names, for use, borrowed;
- * NULL if the body has no such member, or with an error of vbd_registry_find_for() at @pointer */
-void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json_ref *ref,
-	const char *pointer, struct vbd_error *err);
+/** vbd_member_find - the object that the member at @pointer of a body of @caller names, for use,
+ * borrowed; NULL if the body has no such member, or with an error of vbd_registry_find_for() at
+ * @pointer */
+void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_caller *caller,
+	const struct vbd_json_ref *ref, const char *pointer, struct vbd_error *err);
 
 /** vbd_member_device - set @ret_name to the name of the device that the member `device` of a body
  * refers to, "" without one; no_device for an id without a device. @daemon: NULL only checks */

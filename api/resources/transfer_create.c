@@ -5,7 +5,6 @@
 #include "api/resources/handlers.h"
 #include "api/resources/transfers.h"
 #include "base/clock.h"
-#include "daemon/core/labels.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/work/transfers.h"
 
@@ -16,7 +15,6 @@
 
 struct create_waiter {
 	struct vbd_waiter waiter; /* first */
-	struct vbd_labels *labels;
 	uint64_t kept_id;
 	uint64_t begun_ns;
 };
@@ -27,8 +25,10 @@ static enum vbd_status create(struct vbd_request *req, uint64_t begun_ns,
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	uint64_t waited_ms = (vbd_clock_mono_ns() - begun_ns) / VBD_NS_PER_MS;
+	const struct vbd_origin origin = vbd_request_origin(req);
 	struct vbd_transfer_record *record;
-	enum vbd_status status = vbd_transfer_decode(daemon, req->json, spec, &req->faults, err);
+	enum vbd_status status =
+		vbd_transfer_decode(daemon, &origin, req->json, spec, &req->faults, err);
 
 	if (status != VBD_OK)
 		return status;
@@ -51,8 +51,9 @@ static struct vbd_kept *kept_of(struct vbd_object *object)
 }
 
 /* By the id of the connection, which stays the same, or by its name, also before its first try. */
-static struct vbd_kept *find_kept(const struct vbd_daemon *daemon, const json_t *ref)
+static struct vbd_kept *find_kept(const struct vbd_request *req, const json_t *ref)
 {
+	const struct vbd_daemon *daemon = vbd_request_daemon(req);
 	const struct vbd_json_ref wanted = {
 		(uint64_t)json_integer_value(ref), json_string_value(ref)};
 	char text[VBD_REF_TEXT_BYTES];
@@ -62,10 +63,11 @@ static struct vbd_kept *find_kept(const struct vbd_daemon *daemon, const json_t 
 	uint64_t id;
 
 	if (!vbd_ref_is_id(name, &id)) {
-		kept = vbd_object_find(daemon->kept_objects, name, NULL);
+		kept = vbd_registry_find_for(
+			daemon->kept_objects, req->caller, name, VBD_TO_USE, NULL);
 		return kept && kept->of == VBD_KIND_CONNECTION ? kept : NULL;
 	}
-	object = vbd_object_find(daemon->connections, name, NULL);
+	object = vbd_registry_find_for(daemon->connections, req->caller, name, VBD_TO_USE, NULL);
 	return object ? vbd_kept_of(object) : NULL;
 }
 
@@ -74,9 +76,8 @@ static struct vbd_kept *find_kept(const struct vbd_daemon *daemon, const json_t 
 static struct vbd_kept *coming(struct vbd_request *req, const struct vbd_error *err)
 {
 	bool refused = err->status == VBD_E_WRONG_STATE || err->status == VBD_E_NOT_FOUND;
-	struct vbd_kept *kept = refused ? find_kept(vbd_request_daemon(req),
-						  json_object_get(req->json, "connection"))
-					: NULL;
+	struct vbd_kept *kept =
+		refused ? find_kept(req, json_object_get(req->json, "connection")) : NULL;
 
 	return is_coming(kept) ? kept : NULL;
 }
@@ -93,8 +94,6 @@ static void go_on(struct vbd_waiter *base, enum vbd_wake why)
 	const struct create_waiter *waiter = VBD_CONTAINER_OF(base, struct create_waiter, waiter);
 	struct vbd_request *req = base->req;
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct vbd_caller *current = daemon->callers.current;
-	struct vbd_labels *labels = daemon->new_labels;
 	struct vbd_transfer_spec spec;
 	struct vbd_error err = {0};
 
@@ -102,20 +101,14 @@ static void go_on(struct vbd_waiter *base, enum vbd_wake why)
 		is_coming(kept_of(vbd_registry_find_id(daemon->kept_objects, waiter->kept_id))))
 		return;
 	base->handed_on = true;
-	daemon->callers.current = req->caller;
-	daemon->new_labels = waiter->labels;
 	if (create(req, waiter->begun_ns, &spec, &err) != VBD_OK) {
 		vbd_request_acted(req, false);
 		refuse(req, &err);
 	}
-	daemon->callers.current = current;
-	daemon->new_labels = labels;
-	vbd_labels_unref(waiter->labels);
 }
 
 void vbd_create_transfer(struct vbd_request *req)
 {
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct create_waiter waiter = {.waiter.answer = go_on, .begun_ns = vbd_clock_mono_ns()};
 	struct vbd_transfer_spec spec = {0};
 	struct vbd_error err = {0};
@@ -128,7 +121,6 @@ void vbd_create_transfer(struct vbd_request *req)
 		refuse(req, &err);
 		return;
 	}
-	waiter.labels = vbd_labels_ref(daemon->new_labels);
 	waiter.kept_id = kept->object.id;
 	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &kept->object.watches, spec.timeout_ms);
 }

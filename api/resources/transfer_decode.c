@@ -169,7 +169,7 @@ static uint64_t rest_of(const struct vbd_buffer *buffer, uint64_t offset_bytes)
 }
 
 static enum vbd_status resolve_range(struct vbd_daemon *daemon, const json_t *json, size_t index,
-	struct vbd_transfer_range *ret_range, struct vbd_error *err)
+	struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	struct range_input input = {0};
 	char pointer[40];
@@ -178,12 +178,13 @@ static enum vbd_status resolve_range(struct vbd_daemon *daemon, const json_t *js
 	if (vbd_decode_at(json, VBD_FIELDS(range_fields), pointer, &input, err) != VBD_OK)
 		return err->status;
 	(void)snprintf(pointer, sizeof(pointer), "/sges/%zu/buffer", index);
-	input.range.buffer = vbd_member_find(daemon->buffers, &input.buffer, pointer, err);
+	input.range.buffer =
+		vbd_member_find(daemon->buffers, spec->origin.caller, &input.buffer, pointer, err);
 	if (!input.range.buffer)
 		return err->status;
 	if (!vbd_given(json, "length_bytes"))
 		input.range.length_bytes = rest_of(input.range.buffer, input.range.offset_bytes);
-	*ret_range = input.range;
+	spec->ranges[index] = input.range;
 	return VBD_OK;
 }
 
@@ -192,7 +193,7 @@ static enum vbd_status resolve_list(struct vbd_daemon *daemon, const json_t *lis
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		enum vbd_status status =
-			resolve_range(daemon, json_array_get(list, i), i, &spec->ranges[i], err);
+			resolve_range(daemon, json_array_get(list, i), i, spec, err);
 
 		if (status)
 			return status;
@@ -209,7 +210,8 @@ static enum vbd_status resolve_memory(struct vbd_daemon *daemon, const json_t *j
 
 	if (input->sges)
 		return resolve_list(daemon, input->sges, spec, err);
-	spec->buffer = vbd_member_find(daemon->buffers, &input->buffer, "/buffer", err);
+	spec->buffer = vbd_member_find(
+		daemon->buffers, spec->origin.caller, &input->buffer, "/buffer", err);
 	if (!has_length && vbd_ops[spec->op].is_atomic)
 		spec->length_bytes = VBD_ATOMIC_BYTES;
 	else if (!has_length && spec->buffer)
@@ -222,11 +224,14 @@ static enum vbd_status resolve_memory(struct vbd_daemon *daemon, const json_t *j
 static enum vbd_status resolve_qp(struct vbd_daemon *daemon, const struct transfer_create *input,
 	struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
+	const struct vbd_caller *caller = spec->origin.caller;
 	struct vbd_connection *connection;
 	struct vbd_endpoint_record *record;
 
-	connection = vbd_member_find(daemon->connections, &input->connection, "/connection", err);
-	record = vbd_member_find(daemon->ud_endpoints, &input->ud_endpoint, "/ud_endpoint", err);
+	connection = vbd_member_find(
+		daemon->connections, caller, &input->connection, "/connection", err);
+	record = vbd_member_find(
+		daemon->ud_endpoints, caller, &input->ud_endpoint, "/ud_endpoint", err);
 	if (connection)
 		spec->qp = &connection->conn->qp;
 	else if (record)
@@ -252,9 +257,10 @@ enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
 	const struct vbd_destination_input *input, struct vbd_transfer_spec *spec,
 	struct vbd_error *err)
 {
-	spec->peer = vbd_member_find(daemon->ud_peers, &input->peer, "/ud_peer", err);
-	spec->group = vbd_member_find(
-		daemon->multicast_memberships, &input->group, "/multicast_membership", err);
+	spec->peer = vbd_member_find(
+		daemon->ud_peers, spec->origin.caller, &input->peer, "/ud_peer", err);
+	spec->group = vbd_member_find(daemon->multicast_memberships, spec->origin.caller,
+		&input->group, "/multicast_membership", err);
 	return err->status;
 }
 
@@ -282,10 +288,12 @@ static enum vbd_status resolve(struct vbd_daemon *daemon, const json_t *json,
 	return status ? status : aim(input, spec, err);
 }
 
-enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_transfer_spec *ret_spec, struct vbd_faults *faults, struct vbd_error *err)
+enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
+	const json_t *json, struct vbd_transfer_spec *ret_spec, struct vbd_faults *faults,
+	struct vbd_error *err)
 {
-	struct transfer_create input = {.spec = {.chunk_bytes = 262144, .timeout_ms = 30000}};
+	struct transfer_create input = {
+		.spec = {.origin = *origin, .chunk_bytes = 262144, .timeout_ms = 30000}};
 	enum vbd_status status =
 		vbd_decode_all(json, "", VBD_FIELDS(create_fields), &input, faults, err);
 

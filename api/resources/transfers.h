@@ -13,6 +13,7 @@
 
 struct vbd_daemon;
 struct vbd_encoder;
+struct vbd_origin;
 struct vbd_request;
 struct vbd_transfer_record;
 struct vbd_transfer_spec;
@@ -29,8 +30,8 @@ enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
 
 /** vbd_transfer_decode - decode TransferCreate and find the named objects; @ret_spec has the
  * members when all but the objects is right; @faults: see vbd_decode_all() */
-enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_transfer_spec *ret_spec, struct vbd_faults *faults,
+enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
+	const json_t *json, struct vbd_transfer_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_put_transfer - put the members of schema Transfer */

@@ -94,9 +94,10 @@ static enum vbd_status resolve(
 	struct vbd_window_spec *spec = &input->spec;
 	struct vbd_window_range *range = &spec->range;
 
-	spec->buffer = vbd_member_find(daemon->buffers, &input->buffer, "/buffer", err);
-	spec->connection =
-		vbd_member_find(daemon->connections, &input->connection, "/connection", err);
+	spec->buffer = vbd_member_find(
+		daemon->buffers, spec->origin.caller, &input->buffer, "/buffer", err);
+	spec->connection = vbd_member_find(
+		daemon->connections, spec->origin.caller, &input->connection, "/connection", err);
 	if (!err->status && !range->length_bytes)
 		range->length_bytes = range->offset < spec->buffer->mem.size_bytes
 					      ? spec->buffer->mem.size_bytes - range->offset
@@ -106,7 +107,8 @@ static enum vbd_status resolve(
 
 static void *create_window(struct vbd_request *req, struct vbd_error *err)
 {
-	struct window_create input = {.spec.timeout_ms = 5000};
+	struct window_create input = {
+		.spec = {.origin = vbd_request_origin(req), .timeout_ms = 5000}};
 	struct vbd_window_record *record = NULL;
 	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
 

@@ -33,7 +33,7 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon, const struc
 }
 
 /* Create a record with its timer in the registry, without the RDMA side. */
-static enum vbd_status make_record(struct vbd_daemon *daemon, struct vbd_caller *owner,
+static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_origin *origin,
 	const char *name, const struct vbd_conn_params *params,
 	struct vbd_connection **ret_connection, struct vbd_error *err)
 {
@@ -47,9 +47,9 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, struct vbd_caller 
 		status = vbd_service_check(
 			params->qp.service, params->qp.transport, params->qp.recv_size_bytes, err);
 	if (!status)
-		status = check_limits(daemon, owner, params, &receive_bytes, err);
+		status = check_limits(daemon, origin->caller, params, &receive_bytes, err);
 	if (!status)
-		status = vbd_object_create_for(daemon->connections, owner, name, &object, err);
+		status = vbd_object_create(daemon->connections, origin, name, &object, err);
 	if (status)
 		return status;
 	connection = vbd_connection_of(object);
@@ -189,7 +189,7 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_connecti
 {
 	struct vbd_connection *connection, *before;
 	enum vbd_status status =
-		make_record(daemon, daemon->callers.current, name, &spec->params, &connection, err);
+		make_record(daemon, &spec->origin, name, &spec->params, &connection, err);
 
 	if (status)
 		return status;
@@ -300,8 +300,8 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	if (!status)
 		status = vbd_manual_choose(device, &spec->how, &local, err);
 	if (!status)
-		status = make_record(daemon, daemon->callers.current, spec->name, &spec->params,
-			&connection, err);
+		status = make_record(
+			daemon, &spec->origin, spec->name, &spec->params, &connection, err);
 	if (status)
 		return status;
 	status = vbd_conn_create_manual(daemon->fabric, connection->object.id, &spec->params,
@@ -338,18 +338,16 @@ bool vbd_connection_from_request(
 	struct vbd_listener *listener, const struct vbd_pv_cm_event *request, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = listener->object.registry->daemon;
+	const struct vbd_origin origin = vbd_origin_like(&listener->object);
 	const struct sockaddr *from = vbd_pv_id_peer(request->id);
 	struct vbd_connection *connection;
 	char peer[VBD_ADDR_TEXT_BYTES];
-	enum vbd_status status;
+	enum vbd_status status =
+		make_record(daemon, &origin, "", &listener->params, &connection, err);
 
-	status = make_record(
-		daemon, listener->object.owner, "", &listener->params, &connection, err);
 	if (status)
 		return false;
 	connection->listener_id = listener->object.id;
-	connection->object.labels = vbd_labels_ref(listener->object.labels);
-	connection->object.shared = listener->object.shared;
 	if (!vbd_gate_enter(&listener->gate, from)) {
 		(void)vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to count the peer");
 		goto free_record;

@@ -33,7 +33,7 @@ enum vbd_status vbd_connection_accept(struct vbd_connection *connection,
 	if (status)
 		return status;
 	if (how->name[0] && connection->conn->state == VBD_CONN_REQUESTED) {
-		status = vbd_object_set_name(&connection->object, how->name, err);
+		status = vbd_object_set_name(&connection->object, how->caller, how->name, err);
 		if (status)
 			return status;
 	}

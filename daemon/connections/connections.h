@@ -61,6 +61,7 @@ struct vbd_connection {
 };
 
 struct vbd_connection_spec {
+	struct vbd_origin origin;
 	char name[64]; /* "" for none */
 	/* For vbd_connections_prepare(), else 0: so many alike. `numbered`: "NAME-1" and so on. */
 	uint32_t count;
@@ -99,6 +100,7 @@ void vbd_connections_discard(struct vbd_connection *const *connections, uint32_t
 void vbd_connection_begin(struct vbd_connection *connection);
 
 struct vbd_manual_spec {
+	struct vbd_origin origin;
 	char name[64];	     /* "" for none */
 	char device[64];     /* "" for the default device */
 	uint32_t timeout_ms; /* of each stay in AWAITING_REMOTE; 0: none */
@@ -126,8 +128,9 @@ bool vbd_connection_from_request(struct vbd_listener *listener,
 	const struct vbd_pv_cm_event *request, struct vbd_error *err) VBD_MUST_CHECK;
 
 struct vbd_connection_accept {
-	char name[64]; /* "" for none */
-	int service;   /* enum vbd_service; -1 keeps the listener's */
+	const struct vbd_caller *caller; /* gives the name; NULL: the daemon itself */
+	char name[64];			 /* "" for none */
+	int service;			 /* enum vbd_service; -1 keeps the listener's */
 	bool private_data_seen;
 	struct vbd_private_data private_data; /* instead of the listener's */
 };

@@ -211,7 +211,8 @@ static enum vbd_status make_listener(struct vbd_daemon *daemon,
 {
 	struct vbd_listener *listener;
 	struct vbd_object *object;
-	enum vbd_status status = vbd_object_create(daemon->listeners, spec->name, &object, err);
+	enum vbd_status status =
+		vbd_object_create(daemon->listeners, &spec->origin, spec->name, &object, err);
 
 	if (status)
 		return status;

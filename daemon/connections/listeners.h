@@ -56,6 +56,7 @@ struct vbd_listener {
 };
 
 struct vbd_listener_spec {
+	struct vbd_origin origin;
 	char name[64]; /* "" for none */
 	char addr[256];
 	uint16_t port;

@@ -129,7 +129,8 @@ enum vbd_status vbd_batch_begin(struct vbd_registry *registry, const struct vbd_
 {
 	struct vbd_batch *batch;
 	struct vbd_object *object;
-	enum vbd_status status = vbd_object_create(registry, "", &object, err);
+	const struct vbd_origin origin = vbd_origin_like(first);
+	enum vbd_status status = vbd_object_create(registry, &origin, "", &object, err);
 
 	if (status)
 		return status;

@@ -103,7 +103,8 @@ struct vbd_batch {
 /**
  * vbd_batch_begin - make a batch for @count objects, and append its first event
  * @registry: of the batches
- * @first:    the object that vbd_batch_add() adds first; it adds all before the next turn
+ * @first:    the object that vbd_batch_add() adds first; it adds all before the next turn. The
+ *            batch has the same origin
  * @count:    1 to VBD_BATCH_MAX
  *
  * VBD_E_LIMIT_REACHED, _NO_MEMORY.

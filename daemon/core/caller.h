@@ -16,6 +16,7 @@
 #include "daemon/core/registry.h"
 
 struct vbd_callers;
+struct vbd_labels;
 
 enum vbd_quota {
 #define VBD_QUOTA_ENUM(name, max) VBD_QUOTA_##name,
@@ -57,11 +58,14 @@ struct vbd_caller {
 struct vbd_callers {
 	struct vbd_caller *by_name;
 	uint64_t numbers; /* that were given */
-	/* The caller whose request is being handled, and who owns the objects that it makes. NULL
-	 * outside of handlers. Only api/http/dispatch.c sets this;
-	 * api/resources/connection_batches.c, for a request that takes several turns; and
-	 * daemon/kept/reconciler.c, for which the owner of a kept object stands for its request. */
-	struct vbd_caller *current;
+};
+
+/* The caller that an object is made for, and the object's labels. An origin has no references of
+ * its own. Zeros: the daemon makes the object by itself. */
+struct vbd_origin {
+	struct vbd_caller *caller; /* finds what the object refers to, and owns the object */
+	struct vbd_labels *labels; /* NULL: none */
+	bool shared;		   /* every operator may use the object, which has no owner */
 };
 
 /** vbd_callers_init - no callers */

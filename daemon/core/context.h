@@ -115,12 +115,7 @@ struct vbd_daemon {
 	uint64_t last_device_id;	/* while there is no fabric, which counts them */
 	struct vbd_link device_watches; /* of struct vbd_watch: a device changed */
 	struct vbd_link id_watches;	/* of struct vbd_watch: a CM id was destroyed */
-	/* Labels of the objects that the present request makes; NULL for none. Only the API and the
-	 * reconciler set this, for the time of one call. */
-	struct vbd_labels *new_labels;
-	/* Likewise: the objects are shared. */
-	bool new_shared;
-	uint64_t buffers_bytes; /* memory of all buffers */
+	uint64_t buffers_bytes;		/* memory of all buffers */
 	uint32_t pool_jobs;	/* registrations, checksums, address handles on the thread pool */
 	uint32_t looks_running; /* on the thread pool, for connections that have failed */
 	bool farewell_hangs;	/* a thread has not ended: see vbd_pv_tell() */

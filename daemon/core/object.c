@@ -10,7 +10,7 @@ void vbd_users_add(struct vbd_users *users, const struct vbd_object *object)
 	const struct vbd_registry *registry = object->registry;
 
 	users->total++;
-	if (!vbd_caller_sees(registry->daemon->callers.current, object->owner))
+	if (!vbd_caller_sees(users->caller, object->owner))
 		users->hidden++;
 	else if (users->shown < VBD_USERS_SHOWN_MAX)
 		(void)vbd_registry_path(registry, object->id, users->paths[users->shown++]);
@@ -307,12 +307,11 @@ static struct vbd_object *alloc(struct vbd_registry *registry, struct vbd_error 
 	return object;
 }
 
-enum vbd_status vbd_object_create_for(struct vbd_registry *registry, struct vbd_caller *owner,
+enum vbd_status vbd_object_create(struct vbd_registry *registry, const struct vbd_origin *origin,
 	const char *name, struct vbd_object **ret_object, struct vbd_error *err)
 {
 	const struct vbd_kind *kind = registry->kind;
-	bool shared = registry->daemon->new_shared;
-	enum vbd_status status = check_quota(registry, owner, err);
+	enum vbd_status status = check_quota(registry, origin->caller, err);
 	struct vbd_object *object;
 
 	if (status)
@@ -325,31 +324,24 @@ enum vbd_status vbd_object_create_for(struct vbd_registry *registry, struct vbd_
 			registry->daemon->loop, kind->on_deadline, object, &object->deadline, err);
 	if (!status) {
 		make_room(registry);
-		status = vbd_registry_add(registry, object, name, err);
+		status = vbd_registry_add(registry, origin->caller, object, name, err);
 	}
 	if (status) {
 		vbd_timer_destroy(object->deadline);
 		free(object);
 		return status;
 	}
-	begin_life(object, shared ? NULL : owner);
-	object->shared = shared;
-	object->labels = vbd_labels_ref(registry->daemon->new_labels);
+	begin_life(object, origin->shared ? NULL : origin->caller);
+	object->shared = origin->shared;
+	object->labels = vbd_labels_ref(origin->labels);
 	want_record(object);
 	*ret_object = object;
 	return VBD_OK;
 }
 
-enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *name,
-	struct vbd_object **ret_object, struct vbd_error *err)
+struct vbd_origin vbd_origin_like(const struct vbd_object *object)
 {
-	return vbd_object_create_for(
-		registry, registry->daemon->callers.current, name, ret_object, err);
-}
-
-struct vbd_origin vbd_origin_of_request(const struct vbd_daemon *daemon)
-{
-	return (struct vbd_origin){.owner = daemon->callers.current, .labels = daemon->new_labels};
+	return (struct vbd_origin){object->owner, object->labels, object->shared};
 }
 
 enum vbd_status vbd_object_adopt(struct vbd_registry *registry, const struct vbd_origin *origin,
@@ -365,28 +357,23 @@ enum vbd_status vbd_object_adopt(struct vbd_registry *registry, const struct vbd
 		free(object);
 		return status;
 	}
-	begin_life(object, origin->owner);
+	begin_life(object, origin->caller);
 	/* The daemon's own PDs and CQs serve every request that names none. */
-	object->shared = !origin->owner;
+	object->shared = !origin->caller;
 	object->labels = vbd_labels_ref(origin->labels);
 	want_record(object);
 	*ret_object = object;
 	return VBD_OK;
 }
 
-enum vbd_status vbd_object_set_name(
-	struct vbd_object *object, const char *name, struct vbd_error *err)
+enum vbd_status vbd_object_set_name(struct vbd_object *object, const struct vbd_caller *caller,
+	const char *name, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_registry_set_name(object->registry, object, name, err);
+	enum vbd_status status = vbd_registry_set_name(object->registry, caller, object, name, err);
 
 	if (status == VBD_OK)
 		vbd_object_changed(object);
 	return status;
-}
-
-void *vbd_object_find(const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
-{
-	return vbd_registry_find_for(registry, ref, VBD_TO_USE, err);
 }
 
 bool vbd_object_settle(struct vbd_object *object)

@@ -46,30 +46,19 @@ VBD_KIND_MAP(VBD_KIND_EXTERN)
 
 /**
  * vbd_object_create - allocate an object, all zero but its base, and put it into its registry
- * @name: "" for none
+ * @origin: the object takes references
+ * @name:   "" for none
  *
- * The object gets the labels in `new_labels` of its daemon, and belongs to the caller whose request
- * is being handled, or to nobody with `new_shared` of the daemon. An ended object of the same name
- * is found by its id only then, and the oldest ended object is freed if the registry is full. The
- * object is one of its owner's quota until it ends. Errors as of vbd_registry_add(), and
- * VBD_E_QUOTA_EXCEEDED.
+ * An ended object of the same name is found by its id only then, and the oldest ended object is
+ * freed if the registry is full. The object is one of its owner's quota until it ends. Errors as of
+ * vbd_registry_add(), and VBD_E_QUOTA_EXCEEDED.
  */
-enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *name,
-	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_object_create_for - as vbd_object_create(), for another owner; NULL: the daemon itself */
-enum vbd_status vbd_object_create_for(struct vbd_registry *registry, struct vbd_caller *owner,
+enum vbd_status vbd_object_create(struct vbd_registry *registry, const struct vbd_origin *origin,
 	const char *name, struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
 
-/* The caller that an object is for, and the labels that it is to have. Zeros: the daemon makes it
- * by itself. */
-struct vbd_origin {
-	struct vbd_caller *owner;
-	struct vbd_labels *labels;
-};
-
-/** vbd_origin_of_request - the origin of what the present request makes, without references */
-struct vbd_origin vbd_origin_of_request(const struct vbd_daemon *daemon);
+/** vbd_origin_like - the origin of an object that belongs to the same caller as @object, with the
+ * same labels; valid as long as @object has them */
+struct vbd_origin vbd_origin_like(const struct vbd_object *object);
 
 /** vbd_object_adopt - allocate an object of a kind without history and without a deadline, and put
  * it into its registry as vbd_registry_adopt() does */
@@ -85,12 +74,8 @@ void vbd_object_pin(struct vbd_object *object, uint64_t bytes);
 void vbd_object_unpin(struct vbd_object *object);
 
 /** vbd_object_set_name - as vbd_registry_set_name() */
-enum vbd_status vbd_object_set_name(
-	struct vbd_object *object, const char *name, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_object_find - the service's struct, for use, by a client's reference, an id or a name; NULL
- * with an error of vbd_registry_find_for() */
-void *vbd_object_find(const struct vbd_registry *registry, const char *ref, struct vbd_error *err);
+enum vbd_status vbd_object_set_name(struct vbd_object *object, const struct vbd_caller *caller,
+	const char *name, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_object_log - append an event about the object, which must be in its registry, to the event
@@ -168,16 +153,17 @@ void vbd_object_problem(const struct vbd_object *object, struct vbd_error *ret_e
 
 #define VBD_USERS_SHOWN_MAX 16
 
-/* The objects that use another one, as the caller of the present request is told of them: those
- * that it sees by their paths, those of other callers by their number. */
+/* The objects that use another one, as a caller is told of them: those that it sees by their paths,
+ * those of other callers by their number. */
 struct vbd_users {
+	const struct vbd_caller *caller; /* NULL: the daemon itself, which sees all */
 	size_t total;
 	size_t hidden; /* objects of other callers, included in `total` */
 	size_t shown;  /* of `paths`: "/v1/transfers/9" */
 	char paths[VBD_USERS_SHOWN_MAX][VBD_PATH_BYTES];
 };
 
-/** vbd_users_add - @object is one of them; @users begins as zeros */
+/** vbd_users_add - @object is one of them; @users begins as zeros, but for its caller */
 void vbd_users_add(struct vbd_users *users, const struct vbd_object *object);
 
 #endif

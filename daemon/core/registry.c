@@ -112,19 +112,12 @@ char *vbd_registry_path(const struct vbd_registry *registry, uint64_t id, char p
 	return path;
 }
 
-/* Whether the request that is being handled, if any, is of a caller that may know of the object. */
-static bool is_visible(const struct vbd_registry *registry, const struct vbd_object *object)
-{
-	return !registry->daemon ||
-	       vbd_caller_sees(registry->daemon->callers.current, object->owner);
-}
-
-static enum vbd_status name_taken(
-	const struct vbd_registry *registry, const struct vbd_object *holder, struct vbd_error *err)
+static enum vbd_status name_taken(const struct vbd_registry *registry,
+	const struct vbd_caller *caller, const struct vbd_object *holder, struct vbd_error *err)
 {
 	char path[VBD_PATH_BYTES];
 
-	if (!is_visible(registry, holder))
+	if (!vbd_caller_sees(caller, holder->owner))
 		return vbd_error_input(
 			err, VBD_E_NAME_TAKEN, "/name", "the name '%s' is taken", holder->name);
 	vbd_registry_path(registry, holder->id, path);
@@ -140,8 +133,8 @@ static bool holds_name(const struct vbd_registry *registry, const struct vbd_obj
 	return !(object->ended && registry->kind && registry->kind->keeps_history);
 }
 
-static enum vbd_status check_name(
-	const struct vbd_registry *registry, const char *name, struct vbd_error *err)
+static enum vbd_status check_name(const struct vbd_registry *registry,
+	const struct vbd_caller *caller, const char *name, struct vbd_error *err)
 {
 	const struct vbd_object *holder;
 
@@ -151,14 +144,14 @@ static enum vbd_status check_name(
 			"letter or _");
 	holder = vbd_registry_find_name(registry, name);
 	if (holder && holds_name(registry, holder))
-		return name_taken(registry, holder, err);
+		return name_taken(registry, caller, holder, err);
 	return VBD_OK;
 }
 
-enum vbd_status vbd_registry_check(
-	const struct vbd_registry *registry, const char *name, struct vbd_error *err)
+enum vbd_status vbd_registry_check(const struct vbd_registry *registry,
+	const struct vbd_caller *caller, const char *name, struct vbd_error *err)
 {
-	enum vbd_status status = check_name(registry, name, err);
+	enum vbd_status status = check_name(registry, caller, name, err);
 
 	if (status != VBD_OK)
 		return status;
@@ -277,27 +270,28 @@ enum vbd_status vbd_registry_adopt(struct vbd_registry *registry, struct vbd_obj
 	return VBD_OK;
 }
 
-enum vbd_status vbd_registry_add(struct vbd_registry *registry, struct vbd_object *object,
-	const char *name, struct vbd_error *err)
+enum vbd_status vbd_registry_add(struct vbd_registry *registry, const struct vbd_caller *caller,
+	struct vbd_object *object, const char *name, struct vbd_error *err)
 {
 	enum vbd_status status;
 
 	if (!name)
 		name = "";
-	status = vbd_registry_check(registry, name, err);
+	status = vbd_registry_check(registry, caller, name, err);
 	if (status != VBD_OK)
 		return status;
 	return vbd_registry_adopt(registry, object, registry->last_id + 1, name, err);
 }
 
-enum vbd_status vbd_registry_set_name(struct vbd_registry *registry, struct vbd_object *object,
-	const char *name, struct vbd_error *err)
+enum vbd_status vbd_registry_set_name(struct vbd_registry *registry,
+	const struct vbd_caller *caller, struct vbd_object *object, const char *name,
+	struct vbd_error *err)
 {
 	enum vbd_status status;
 
 	if (strcmp(object->name, name) == 0)
 		return VBD_OK;
-	status = check_name(registry, name, err);
+	status = check_name(registry, caller, name, err);
 	if (status != VBD_OK)
 		return status;
 	delete_name(registry, object);
@@ -354,46 +348,47 @@ bool vbd_ref_is_id(const char *ref, uint64_t *ret_id)
 }
 
 /* The caller gets the last of the objects with the name that the caller may know of. */
-static struct vbd_object *find_named(const struct vbd_registry *registry, const char *name)
+static struct vbd_object *find_named(
+	const struct vbd_registry *registry, const struct vbd_caller *caller, const char *name)
 {
 	struct vbd_object *object = vbd_registry_find_name(registry, name);
 
-	while (object && !is_visible(registry, object))
+	while (object && !vbd_caller_sees(caller, object->owner))
 		object = object->named_before;
 	return object;
 }
 
-const char *vbd_registry_similar(const struct vbd_registry *registry, const char *name)
+const char *vbd_registry_similar(
+	const struct vbd_registry *registry, const struct vbd_caller *caller, const char *name)
 {
 	struct vbd_similar similar = {.word = name};
 	const struct vbd_object *object = vbd_registry_before(registry, UINT64_MAX);
 
 	for (int i = 0; object && i < SIMILAR_LOOKS; i++) {
-		if (is_visible(registry, object))
+		if (vbd_caller_sees(caller, object->owner))
 			vbd_similar_try(&similar, object->name);
 		object = vbd_registry_before(registry, object->id);
 	}
 	return similar.like;
 }
 
-struct vbd_object *vbd_registry_find_for(const struct vbd_registry *registry, const char *ref,
-	enum vbd_purpose purpose, struct vbd_error *err)
+void *vbd_registry_find_for(const struct vbd_registry *registry, const struct vbd_caller *caller,
+	const char *ref, enum vbd_purpose purpose, struct vbd_error *err)
 {
-	const struct vbd_daemon *daemon = registry->daemon;
 	uint64_t id;
 	bool by_id = vbd_ref_is_id(ref, &id);
 	struct vbd_object *object =
-		by_id ? vbd_registry_find_id(registry, id) : find_named(registry, ref);
+		by_id ? vbd_registry_find_id(registry, id) : find_named(registry, caller, ref);
 	const char *like = NULL;
 
-	if (object && !is_visible(registry, object))
+	if (object && !vbd_caller_sees(caller, object->owner))
 		object = NULL;
 	if (!object && !by_id && err)
-		like = vbd_registry_similar(registry, ref);
+		like = vbd_registry_similar(registry, caller, ref);
 	if (!object)
 		(void)vbd_error_set(err, VBD_E_NOT_FOUND, "there is no %s '%.64s'%s%s%s",
 			registry->singular, ref, VBD_DID_YOU_MEAN(like));
-	if (!object || !daemon || vbd_caller_may(daemon->callers.current, object, purpose))
+	if (!object || vbd_caller_may(caller, object, purpose))
 		return object;
 	(void)vbd_error_set(err, VBD_E_FORBIDDEN,
 		"%s %.64s belongs to verbsd; only the control role may %s it", registry->singular,

@@ -185,22 +185,23 @@ void vbd_registry_fini(struct vbd_registry *registry);
 
 /**
  * vbd_registry_add - add an object with the next id and a name
+ * @caller: gives the name; NULL: the daemon itself
  * @object: in no registry
  * @name:   NULL or "" for none
  *
  * An ended object in the history keeps its name, and leaves it to a new object as well.
  *
  * Returns VBD_OK; VBD_E_BAD_VALUE for a name against the rule; VBD_E_NAME_TAKEN (err->object is the
- * holder's path, if the caller may know of it); VBD_E_LIMIT_REACHED (err->limit is the limit);
+ * holder's path, if @caller may know of it); VBD_E_LIMIT_REACHED (err->limit is the limit);
  * VBD_E_NO_MEMORY.
  */
-enum vbd_status vbd_registry_add(struct vbd_registry *registry, struct vbd_object *object,
-	const char *name, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_registry_add(struct vbd_registry *registry, const struct vbd_caller *caller,
+	struct vbd_object *object, const char *name, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_registry_check - may an object of this name be added? Errors as of vbd_registry_add(), but
  * for VBD_E_NO_MEMORY. */
-enum vbd_status vbd_registry_check(const struct vbd_registry *registry, const char *name,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_registry_check(const struct vbd_registry *registry,
+	const struct vbd_caller *caller, const char *name, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_registry_adopt - add an object that has its id from the fabric
@@ -220,8 +221,9 @@ enum vbd_status vbd_registry_adopt(struct vbd_registry *registry, struct vbd_obj
  * Returns VBD_OK; VBD_E_BAD_VALUE or VBD_E_NAME_TAKEN (the object keeps its name); VBD_E_NO_MEMORY
  * (the object has no name then).
  */
-enum vbd_status vbd_registry_set_name(struct vbd_registry *registry, struct vbd_object *object,
-	const char *name, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_registry_set_name(struct vbd_registry *registry,
+	const struct vbd_caller *caller, struct vbd_object *object, const char *name,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_registry_remove - take an object out; its id is never used again. An object in no registry
  * is ignored. */
@@ -234,22 +236,23 @@ struct vbd_object *vbd_registry_find_id(const struct vbd_registry *registry, uin
  * others are its `named_before`, and have ended. */
 struct vbd_object *vbd_registry_find_name(const struct vbd_registry *registry, const char *name);
 
-/** vbd_registry_similar - the name most like @name among the newest objects that the caller of the
- * present request may know of, borrowed; NULL if none is like it */
-const char *vbd_registry_similar(const struct vbd_registry *registry, const char *name);
+/** vbd_registry_similar - the name most like @name among the newest objects that @caller may know
+ * of, borrowed; NULL if none is like it */
+const char *vbd_registry_similar(
+	const struct vbd_registry *registry, const struct vbd_caller *caller, const char *name);
 
 /**
  * vbd_registry_find_for - find an object by a client's reference: an id in decimal, else a name
  *
- * A handler of a request finds only objects that its caller may know of (vbd_caller_may()): an
- * object of another caller is not there.
+ * @caller: finds only objects that it may know of (vbd_caller_may()): an object of another caller
+ *          is not there. NULL: the daemon itself, which finds all
  *
  * Returns the object, borrowed, or NULL with VBD_E_NOT_FOUND, whose text names the kind, @ref and
  * the name most like it; with VBD_E_FORBIDDEN, if the caller may see the object, but not for this
  * purpose.
  */
-struct vbd_object *vbd_registry_find_for(const struct vbd_registry *registry, const char *ref,
-	enum vbd_purpose purpose, struct vbd_error *err);
+void *vbd_registry_find_for(const struct vbd_registry *registry, const struct vbd_caller *caller,
+	const char *ref, enum vbd_purpose purpose, struct vbd_error *err);
 
 /** vbd_registry_count - the number of objects now */
 uint64_t vbd_registry_count(const struct vbd_registry *registry);

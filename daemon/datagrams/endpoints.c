@@ -102,10 +102,11 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_e
 	uint64_t receive_bytes = (uint64_t)spec->params.qp.rq_depth *
 				 (spec->params.qp.recv_size_bytes + VBD_GRH_BYTES);
 	enum vbd_status status =
-		vbd_receives_check(daemon, daemon->callers.current, receive_bytes, "/qp", err);
+		vbd_receives_check(daemon, spec->origin.caller, receive_bytes, "/qp", err);
 
 	if (!status)
-		status = vbd_object_create(daemon->ud_endpoints, spec->name, &object, err);
+		status = vbd_object_create(
+			daemon->ud_endpoints, &spec->origin, spec->name, &object, err);
 	if (status)
 		return status;
 	record = record_of(object);

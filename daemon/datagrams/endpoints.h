@@ -24,6 +24,7 @@ struct vbd_endpoint_record {
 };
 
 struct vbd_endpoint_spec {
+	struct vbd_origin origin;
 	char name[64];	/* "" for none */
 	char addr[256]; /* "": does not listen */
 	uint16_t port;
@@ -55,6 +56,7 @@ struct vbd_group_record {
 };
 
 struct vbd_group_spec {
+	struct vbd_origin origin;
 	char name[64]; /* "" for none */
 	struct vbd_endpoint_record *endpoint;
 	char addr[256];
@@ -93,6 +95,7 @@ struct vbd_peer_record {
 
 /* A peer is found by a SIDR request to dst_addr, is a message's sender, or has a known path. */
 struct vbd_peer_spec {
+	struct vbd_origin origin;
 	char name[64]; /* "" for none */
 	struct vbd_endpoint_record *endpoint;
 	char dst_addr[256]; /* "" for no SIDR request */

@@ -118,8 +118,8 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_g
 {
 	struct vbd_group_record *record;
 	struct vbd_object *object;
-	enum vbd_status status =
-		vbd_object_create(daemon->multicast_memberships, spec->name, &object, err);
+	enum vbd_status status = vbd_object_create(
+		daemon->multicast_memberships, &spec->origin, spec->name, &object, err);
 
 	if (status)
 		return status;

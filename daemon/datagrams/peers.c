@@ -112,7 +112,8 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 {
 	struct vbd_peer_record *record;
 	struct vbd_object *object;
-	enum vbd_status status = vbd_object_create(daemon->ud_peers, spec->name, &object, err);
+	enum vbd_status status =
+		vbd_object_create(daemon->ud_peers, &spec->origin, spec->name, &object, err);
 
 	if (status)
 		return status;

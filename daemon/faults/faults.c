@@ -177,7 +177,7 @@ enum vbd_status vbd_fault_create(struct vbd_daemon *daemon, const struct vbd_fau
 	struct vbd_object *object;
 
 	if (!status)
-		status = vbd_object_create(daemon->faults, spec->name, &object, err);
+		status = vbd_object_create(daemon->faults, &spec->origin, spec->name, &object, err);
 	if (status)
 		return status;
 	vbd_list_init(&record_of(object)->sweep.link);

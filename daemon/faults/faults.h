@@ -26,6 +26,7 @@ struct vbd_fault_target {
 };
 
 struct vbd_fault_spec {
+	struct vbd_origin origin;
 	char name[VBD_NAME_BYTES]; /* "" for none */
 	enum vbd_fault_effect effect;
 	struct vbd_fault_rule rule;

@@ -48,22 +48,18 @@ static void announce(struct vbd_kept *kept)
 enum vbd_status vbd_kept_prepare(struct vbd_daemon *daemon, const struct vbd_kept_spec *spec,
 	struct vbd_kept **ret_kept, struct vbd_error *err)
 {
-	struct vbd_labels *labels = daemon->new_labels;
 	char *body = strdup(spec->body);
 	struct vbd_object *object;
 	enum vbd_status status;
 
 	if (!body)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep an object");
-	daemon->new_labels = spec->labels;
-	status = vbd_object_create_for(daemon->kept_objects, spec->owner, spec->name, &object, err);
-	daemon->new_labels = labels;
+	status = vbd_object_create(daemon->kept_objects, &spec->origin, spec->name, &object, err);
 	if (status != VBD_OK) {
 		free(body);
 		return status;
 	}
 	*ret_kept = kept_of(object);
-	(*ret_kept)->object.shared = spec->shared;
 	(*ret_kept)->of = spec->of;
 	(*ret_kept)->source = spec->source;
 	(*ret_kept)->policy = spec->policy;
@@ -191,7 +187,7 @@ static void change(struct vbd_kept *kept, const struct vbd_kept_spec *spec)
 {
 	char *body;
 
-	if (strcmp(kept->body, spec->body) == 0 && kept->object.shared == spec->shared &&
+	if (strcmp(kept->body, spec->body) == 0 && kept->object.shared == spec->origin.shared &&
 		kept->state != VBD_KEPT_REMOVING)
 		return;
 	body = strdup(spec->body);
@@ -201,11 +197,11 @@ static void change(struct vbd_kept *kept, const struct vbd_kept_spec *spec)
 	}
 	free(kept->body);
 	kept->body = body;
-	kept->object.shared = spec->shared;
+	kept->object.shared = spec->origin.shared;
 	kept->policy = spec->policy;
 	kept->failures = 0;
 	vbd_labels_unref(kept->object.labels);
-	kept->object.labels = vbd_labels_ref(spec->labels);
+	kept->object.labels = vbd_labels_ref(spec->origin.labels);
 	vbd_reconciler_step(kept, VBD_KEPT_EV_CHANGED);
 }
 

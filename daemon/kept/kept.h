@@ -55,12 +55,10 @@ struct vbd_held;
 struct vbd_kept_spec {
 	enum vbd_object_kind of; /* VBD_KIND_LISTENER, _BUFFER or _CONNECTION */
 	enum vbd_kept_source source;
-	struct vbd_caller *owner;  /* NULL: the daemon itself */
-	struct vbd_labels *labels; /* NULL: none */
-	const char *name;	   /* never "" */
-	const char *body;	   /* JSON, without `keep` */
+	struct vbd_origin origin;
+	const char *name; /* never "" */
+	const char *body; /* JSON, without `keep` */
 	struct vbd_kept_policy policy;
-	bool shared; /* every operator may use the object; `owner` is NULL then */
 	bool stored; /* its row is in state_dir already */
 };
 
@@ -88,7 +86,7 @@ struct vbd_kept {
 
 /* The layer above does this for the reconciler. */
 struct vbd_kept_ops {
-	/* Make the object of a spec, for the caller in `callers.current`, or make @before usable
+	/* Make the object of a spec, with the origin of @kept, or make @before usable
 	 * again, a lost buffer, or an ended object; NULL: there is none. It need not be usable yet.
 	 */
 	enum vbd_status (*make)(struct vbd_kept *kept, struct vbd_object *before,

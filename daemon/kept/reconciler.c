@@ -175,25 +175,6 @@ void vbd_reconciler_watch(struct vbd_kept *kept, struct vbd_object *object)
 	vbd_watch_add(&object->watches, &kept->watch);
 }
 
-/* The object belongs to whom the kept object does, also if that is nobody known any more. */
-static enum vbd_status make(
-	struct vbd_kept *kept, struct vbd_object **ret_object, struct vbd_error *err)
-{
-	struct vbd_daemon *daemon = kept->object.registry->daemon;
-	struct vbd_caller *current = daemon->callers.current;
-	struct vbd_labels *labels = daemon->new_labels;
-	enum vbd_status status;
-
-	daemon->callers.current = kept->object.owner;
-	daemon->new_labels = kept->object.labels;
-	daemon->new_shared = kept->object.shared;
-	status = daemon->reconciler->ops->make(kept, vbd_kept_made(kept), ret_object, err);
-	daemon->callers.current = current;
-	daemon->new_labels = labels;
-	daemon->new_shared = false;
-	return status;
-}
-
 static enum vbd_kept_event try_now(struct vbd_kept *kept)
 {
 	struct vbd_object *object = NULL;
@@ -203,7 +184,7 @@ static enum vbd_kept_event try_now(struct vbd_kept *kept)
 	reconciler_of(kept)->tries++;
 	kept->last_try_ns = vbd_clock_mono_ns();
 	kept->next_try_ns = 0;
-	if (make(kept, &object, &err) != VBD_OK) {
+	if (reconciler_of(kept)->ops->make(kept, vbd_kept_made(kept), &object, &err) != VBD_OK) {
 		kept->last_error = err;
 		return VBD_KEPT_EV_REFUSED;
 	}

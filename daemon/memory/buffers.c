@@ -115,8 +115,8 @@ static void created(void *arg)
 	job_done(daemon);
 }
 
-static enum vbd_status check_limits(
-	const struct vbd_daemon *daemon, const struct vbd_mem *mem, struct vbd_error *err)
+static enum vbd_status check_limits(const struct vbd_daemon *daemon,
+	const struct vbd_caller *caller, const struct vbd_mem *mem, struct vbd_error *err)
 {
 	const struct vbd_config_limits *limits = &daemon->config->limits;
 	uint64_t mapped_bytes = vbd_mem_mapped_bytes(mem);
@@ -133,7 +133,7 @@ static enum vbd_status check_limits(
 			(unsigned long long)daemon->buffers_bytes,
 			(unsigned long long)mapped_bytes);
 	}
-	return vbd_quota_check(daemon->callers.current, VBD_QUOTA_pinned_bytes, mapped_bytes, err);
+	return vbd_quota_check(caller, VBD_QUOTA_pinned_bytes, mapped_bytes, err);
 }
 
 /* Fill in @ret_mem from the request; allocate nothing. */
@@ -195,13 +195,14 @@ static enum vbd_status check_device(
 	return status;
 }
 
-static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
+static enum vbd_status add_buffer(struct vbd_daemon *daemon, const struct vbd_buffer_spec *spec,
 	const struct vbd_mem *mem, const struct vbd_pd *pd, struct vbd_buffer **ret_buffer,
 	struct vbd_error *err)
 {
 	struct vbd_buffer *buffer;
 	struct vbd_object *object;
-	enum vbd_status status = vbd_object_create(daemon->buffers, name, &object, err);
+	enum vbd_status status =
+		vbd_object_create(daemon->buffers, &spec->origin, spec->name, &object, err);
 
 	if (status)
 		return status;
@@ -270,13 +271,13 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 	if (!status)
 		status = describe(spec, &mem, err);
 	if (!status)
-		status = check_limits(daemon, &mem, err);
+		status = check_limits(daemon, spec->origin.caller, &mem, err);
 	if (!status)
 		status = choose_pd(daemon, spec, &pd, err);
 	if (!status)
 		status = check_device(pd->device, &mem, err);
 	if (!status)
-		status = add_buffer(daemon, spec->name, &mem, pd, &buffer, err);
+		status = add_buffer(daemon, spec, &mem, pd, &buffer, err);
 	if (status)
 		return status;
 	if (spec->bytes)

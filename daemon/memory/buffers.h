@@ -48,6 +48,7 @@ struct vbd_buffer_bytes {
 };
 
 struct vbd_buffer_spec {
+	struct vbd_origin origin;
 	char name[64]; /* "" for none */
 	uint64_t size_bytes;
 	enum vbd_mem_kind kind;
@@ -87,8 +88,10 @@ enum vbd_status vbd_buffer_restore(struct vbd_buffer *buffer, const struct vbd_b
  * registered or has users (see vbd_buffer_users_of()) */
 enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_buffer_users_of - the transfers and windows that use the buffer */
-void vbd_buffer_users_of(const struct vbd_buffer *buffer, struct vbd_users *ret_users);
+/** vbd_buffer_users_of - the transfers and windows that use the buffer, as @caller is told of them
+ */
+void vbd_buffer_users_of(const struct vbd_buffer *buffer, const struct vbd_caller *caller,
+	struct vbd_users *ret_users);
 
 /** vbd_buffer_has_bytes - VBD_OK if there is data to read and write; VBD_E_WRONG_STATE while the
  * buffer is being registered, and after it FAILED */

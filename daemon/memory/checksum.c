@@ -146,9 +146,9 @@ static enum vbd_status begin(struct vbd_summation *summation, struct vbd_error *
 	return next_slice(summation, err);
 }
 
-enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum algorithm,
-	uint64_t offset, uint64_t length_bytes, vbd_checksum_cb cb, void *arg,
-	struct vbd_summation **ret_summation, struct vbd_error *err)
+enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, struct vbd_caller *caller,
+	enum vbd_checksum algorithm, uint64_t offset, uint64_t length_bytes, vbd_checksum_cb cb,
+	void *arg, struct vbd_summation **ret_summation, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 	enum vbd_status status = vbd_buffer_has_bytes(buffer, err);
@@ -160,7 +160,7 @@ enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum
 	if (!summation)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a checksum");
 	summation->buffer = buffer;
-	summation->caller = daemon->callers.current;
+	summation->caller = caller;
 	summation->algorithm = algorithm;
 	summation->offset = offset;
 	summation->left_bytes = length_bytes;

@@ -27,16 +27,17 @@ uint32_t vbd_crc32c_add(uint32_t crc32c, const void *bytes, uint64_t len_bytes);
 /**
  * vbd_buffer_checksum - compute, on the thread pool, the checksum of a range that
  * vbd_buffer_check_range() accepted
+ * @caller:        whose work it is on the thread pool; see vbd_loop_work()
  * @cb:            runs later, once, unless the summation is cancelled before; with VBD_E_STOPPING
  *                 when the daemon closes meanwhile
  * @ret_summation: valid until @cb has run or it is cancelled
  *
- * The work is that of the caller whose request is being handled. The buffer may be deleted
- * meanwhile. Returns VBD_E_WRONG_STATE for a buffer without bytes, VBD_E_NO_MEMORY.
+ * The buffer may be deleted meanwhile. Returns VBD_E_WRONG_STATE for a buffer without bytes,
+ * VBD_E_NO_MEMORY.
  */
-enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum algorithm,
-	uint64_t offset, uint64_t length_bytes, vbd_checksum_cb cb, void *arg,
-	struct vbd_summation **ret_summation, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, struct vbd_caller *caller,
+	enum vbd_checksum algorithm, uint64_t offset, uint64_t length_bytes, vbd_checksum_cb cb,
+	void *arg, struct vbd_summation **ret_summation, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_summation_cancel - nobody wants the result: `cb` is not called, and the work ends soon */
 void vbd_summation_cancel(struct vbd_summation *summation);

@@ -67,12 +67,12 @@ void vbd_shared_remove(struct vbd_registry *registry, uint64_t id)
 }
 
 /* May a client make one more object, with this name? */
-static enum vbd_status check_new(
-	const struct vbd_registry *registry, const char *name, struct vbd_error *err)
+static enum vbd_status check_new(const struct vbd_registry *registry,
+	const struct vbd_caller *caller, const char *name, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_daemon_accepts_work(registry->daemon, err);
 
-	return status ? status : vbd_registry_check(registry, name, err);
+	return status ? status : vbd_registry_check(registry, caller, name, err);
 }
 
 /* Users. */
@@ -113,11 +113,12 @@ static void add_queue_pairs(const struct vbd_object *shared, struct vbd_users *u
 	}
 }
 
-void vbd_shared_users_of(const struct vbd_shared *shared, struct vbd_users *ret_users)
+void vbd_shared_users_of(const struct vbd_shared *shared, const struct vbd_caller *caller,
+	struct vbd_users *ret_users)
 {
 	const struct vbd_daemon *daemon = shared->object.registry->daemon;
 
-	*ret_users = (struct vbd_users){0};
+	*ret_users = (struct vbd_users){.caller = caller};
 	add_queue_pairs(&shared->object, ret_users);
 	vbd_registry_for_each (object, daemon->srqs) {
 		const struct vbd_srq *srq =
@@ -164,13 +165,13 @@ static void delete_unused(struct vbd_shared *shared)
 		vbd_fabric_delete_srq(item);
 }
 
-enum vbd_status vbd_shared_delete(
-	struct vbd_shared *shared, struct vbd_users *ret_users, struct vbd_error *err)
+enum vbd_status vbd_shared_delete(struct vbd_shared *shared, const struct vbd_caller *caller,
+	struct vbd_users *ret_users, struct vbd_error *err)
 {
 	const char *singular = shared->object.registry->singular;
 	const unsigned long long id = shared->object.id;
 
-	vbd_shared_users_of(shared, ret_users);
+	vbd_shared_users_of(shared, caller, ret_users);
 	if (made_by_fabric(shared))
 		return vbd_error_set(err, VBD_E_WRONG_STATE,
 			"%s %llu was created by verbsd itself and can't be deleted by a client",
@@ -184,11 +185,11 @@ enum vbd_status vbd_shared_delete(
 
 /* Protection domains. */
 
-enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const char *name, const char *device_name,
-	struct vbd_shared **ret_pd, struct vbd_error *err)
+enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const struct vbd_origin *origin,
+	const char *name, const char *device_name, struct vbd_shared **ret_pd,
+	struct vbd_error *err)
 {
-	enum vbd_status status = check_new(daemon->pds, name, err);
-	const struct vbd_origin origin = vbd_origin_of_request(daemon);
+	enum vbd_status status = check_new(daemon->pds, origin->caller, name, err);
 	struct vbd_device *device;
 	struct vbd_pd *pd;
 
@@ -199,7 +200,7 @@ enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const char *name, cons
 	if (status)
 		return status;
 	(void)snprintf(pd->name, sizeof(pd->name), "%s", name);
-	status = vbd_shared_add(daemon->pds, &origin, pd->id, pd, name, ret_pd, err);
+	status = vbd_shared_add(daemon->pds, origin, pd->id, pd, name, ret_pd, err);
 	if (status)
 		vbd_pd_delete(pd);
 	return status;
@@ -210,8 +211,7 @@ enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const char *name, cons
 enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_spec *spec,
 	struct vbd_shared **ret_cq, struct vbd_error *err)
 {
-	enum vbd_status status = check_new(daemon->cqs, spec->name, err);
-	const struct vbd_origin origin = vbd_origin_of_request(daemon);
+	enum vbd_status status = check_new(daemon->cqs, spec->origin.caller, spec->name, err);
 	struct vbd_device *device;
 	struct vbd_cq *cq;
 
@@ -225,7 +225,8 @@ enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_sp
 		return status;
 	status = vbd_fabric_moderate_cq(cq, &spec->moderation, err);
 	if (!status)
-		status = vbd_shared_add(daemon->cqs, &origin, cq->id, cq, spec->name, ret_cq, err);
+		status = vbd_shared_add(
+			daemon->cqs, &spec->origin, cq->id, cq, spec->name, ret_cq, err);
 	if (status)
 		vbd_fabric_delete_cq(daemon->fabric, cq);
 	return status;

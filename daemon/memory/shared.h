@@ -41,20 +41,23 @@ void vbd_shared_updated(struct vbd_shared *shared);
 /** vbd_shared_remove - free the record of @id, if there is one */
 void vbd_shared_remove(struct vbd_registry *registry, uint64_t id);
 
-/** vbd_shared_users_of - the objects that use @shared */
-void vbd_shared_users_of(const struct vbd_shared *shared, struct vbd_users *ret_users);
+/** vbd_shared_users_of - the objects that use @shared, as @caller is told of them */
+void vbd_shared_users_of(const struct vbd_shared *shared, const struct vbd_caller *caller,
+	struct vbd_users *ret_users);
 
 /** vbd_shared_delete - in_use, or wrong_state for an object that the fabric made by itself; sets
  * @ret_users in any case */
-enum vbd_status vbd_shared_delete(struct vbd_shared *shared, struct vbd_users *ret_users,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_shared_delete(struct vbd_shared *shared, const struct vbd_caller *caller,
+	struct vbd_users *ret_users, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_pd_request - make a PD; name_taken, limit_reached, no_device, device_limit, stopping
  * @device_name: "" for the default device */
-enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const char *name, const char *device_name,
-	struct vbd_shared **ret_pd, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const struct vbd_origin *origin,
+	const char *name, const char *device_name, struct vbd_shared **ret_pd,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 struct vbd_cq_spec {
+	struct vbd_origin origin;
 	char name[64];
 	char device_name[65]; /* "" for the default device */
 	uint32_t cqe;
@@ -80,6 +83,7 @@ enum vbd_status vbd_shared_check(const struct vbd_daemon *daemon,
  */
 
 struct vbd_srq_spec {
+	struct vbd_origin origin;
 	char name[64];
 	char device_name[65]; /* "" for the device of the PD or CQ, or the default device */
 	struct vbd_pd *pd;    /* NULL for the device's default PD */
@@ -96,7 +100,7 @@ struct vbd_srq_spec {
 typedef void (*vbd_srq_made_cb)(struct vbd_shared *srq, const struct vbd_error *err, void *arg);
 
 /**
- * vbd_srq_request - begin to make an SRQ, for the caller whose request is being handled
+ * vbd_srq_request - begin to make an SRQ
  * @made:         called later, exactly once, unless vbd_srq_cancel() is called before
  * @ret_creation: valid until then
  *

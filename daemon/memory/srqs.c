@@ -18,12 +18,12 @@ struct vbd_srq_creation {
 	void *arg;
 };
 
-static enum vbd_status check_new(
-	const struct vbd_daemon *daemon, const char *name, struct vbd_error *err)
+static enum vbd_status check_new(const struct vbd_daemon *daemon, const struct vbd_caller *caller,
+	const char *name, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
 
-	return status ? status : vbd_registry_check(daemon->srqs, name, err);
+	return status ? status : vbd_registry_check(daemon->srqs, caller, name, err);
 }
 
 static enum vbd_status choose_pd(struct vbd_daemon *daemon, const struct vbd_srq_spec *spec,
@@ -48,7 +48,7 @@ static enum vbd_status choose_pd(struct vbd_daemon *daemon, const struct vbd_srq
 static enum vbd_status plan(struct vbd_daemon *daemon, const struct vbd_srq_spec *spec,
 	struct vbd_srq **ret_srq, struct vbd_error *err)
 {
-	enum vbd_status status = check_new(daemon, spec->name, err);
+	enum vbd_status status = check_new(daemon, spec->origin.caller, spec->name, err);
 	struct vbd_pd *pd;
 
 	if (!status && spec->params.limit > spec->params.depth)
@@ -58,7 +58,7 @@ static enum vbd_status plan(struct vbd_daemon *daemon, const struct vbd_srq_spec
 	if (!status)
 		status = choose_pd(daemon, spec, &pd, err);
 	if (!status)
-		status = vbd_receives_check(daemon, daemon->callers.current,
+		status = vbd_receives_check(daemon, spec->origin.caller,
 			(uint64_t)spec->params.depth * spec->params.recv_size_bytes, "/max_wr",
 			err);
 	return status ? status : vbd_fabric_plan_srq(pd, spec->cq, &spec->params, ret_srq, err);
@@ -97,7 +97,7 @@ static enum vbd_status finish(
 	struct vbd_daemon *daemon = creation->daemon;
 	struct vbd_srq *srq = creation->srq;
 	struct vbd_cq *cq;
-	enum vbd_status status = check_new(daemon, creation->name, err);
+	enum vbd_status status = check_new(daemon, creation->origin.caller, creation->name, err);
 
 	if (!status)
 		status = check_parts(creation, &cq, err);
@@ -123,7 +123,7 @@ static void prepared(struct vbd_call *call)
 
 	daemon->qp_receives_bytes -= creation->srq->mem.size_bytes;
 	vbd_quota_give_back(
-		creation->origin.owner, VBD_QUOTA_pinned_bytes, creation->srq->mem.size_bytes);
+		creation->origin.caller, VBD_QUOTA_pinned_bytes, creation->srq->mem.size_bytes);
 	if (!creation->cancelled && !creation->error.status)
 		(void)!finish(creation, &shared, &creation->error);
 	if (creation->srq)
@@ -131,7 +131,7 @@ static void prepared(struct vbd_call *call)
 	if (!creation->cancelled)
 		creation->made(
 			creation->error.status ? NULL : shared, &creation->error, creation->arg);
-	vbd_caller_unref(creation->origin.owner);
+	vbd_caller_unref(creation->origin.caller);
 	vbd_labels_unref(creation->origin.labels);
 	free(creation);
 }
@@ -152,8 +152,8 @@ enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_
 	}
 	creation->call = (struct vbd_call){.work = prepare, .done = prepared};
 	creation->daemon = daemon;
-	creation->origin = vbd_origin_of_request(daemon);
-	(void)vbd_caller_ref(creation->origin.owner);
+	creation->origin = spec->origin;
+	(void)vbd_caller_ref(creation->origin.caller);
 	(void)vbd_labels_ref(creation->origin.labels);
 	(void)snprintf(creation->name, sizeof(creation->name), "%s", spec->name);
 	creation->pd_id = creation->srq->pd->id;
@@ -162,7 +162,7 @@ enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_
 	creation->arg = arg;
 	daemon->qp_receives_bytes += creation->srq->mem.size_bytes;
 	vbd_quota_count(
-		creation->origin.owner, VBD_QUOTA_pinned_bytes, creation->srq->mem.size_bytes);
+		creation->origin.caller, VBD_QUOTA_pinned_bytes, creation->srq->mem.size_bytes);
 	vbd_call_start(daemon->fabric->calls, &creation->call, VBD_LANE_MEMORY);
 	*ret_creation = creation;
 	return VBD_OK;

@@ -270,7 +270,8 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_w
 {
 	struct vbd_window_record *record;
 	struct vbd_object *object;
-	enum vbd_status status = vbd_object_create(daemon->windows, spec->name, &object, err);
+	enum vbd_status status =
+		vbd_object_create(daemon->windows, &spec->origin, spec->name, &object, err);
 
 	if (status)
 		return status;

@@ -30,6 +30,7 @@ struct vbd_window_record {
 };
 
 struct vbd_window_spec {
+	struct vbd_origin origin;
 	char name[64]; /* "" for none */
 	struct vbd_buffer *buffer;
 	struct vbd_connection *connection; /* NULL for none, with type 1 only */

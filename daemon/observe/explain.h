@@ -44,13 +44,14 @@ enum vbd_status vbd_look_begin(const struct vbd_connection *connection, vbd_look
 
 /**
  * vbd_look_at_route - find route and neighbour of an address; nothing is sent to it
- * @dst: IPv4 or IPv6
- * @src: source address; NULL or ss_family 0 for any
- * @cb:  as for vbd_look_begin()
+ * @caller: whose work it is on the thread pool; see vbd_loop_work()
+ * @dst:    IPv4 or IPv6
+ * @src:    source address; NULL or ss_family 0 for any
+ * @cb:     as for vbd_look_begin()
  */
-enum vbd_status vbd_look_at_route(struct vbd_daemon *daemon, const struct sockaddr_storage *dst,
-	const struct sockaddr_storage *src, vbd_look_cb cb, void *arg,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_look_at_route(struct vbd_daemon *daemon, struct vbd_caller *caller,
+	const struct sockaddr_storage *dst, const struct sockaddr_storage *src, vbd_look_cb cb,
+	void *arg, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_look_take - set the facts that follow from @look for @connection: its route, and by how much
  * the counters rose since its incident began */

@@ -135,8 +135,9 @@ enum vbd_status vbd_look_begin(
 	return start(job, daemon, connection->object.owner, cb, arg, err);
 }
 
-enum vbd_status vbd_look_at_route(struct vbd_daemon *daemon, const struct sockaddr_storage *dst,
-	const struct sockaddr_storage *src, vbd_look_cb cb, void *arg, struct vbd_error *err)
+enum vbd_status vbd_look_at_route(struct vbd_daemon *daemon, struct vbd_caller *caller,
+	const struct sockaddr_storage *dst, const struct sockaddr_storage *src, vbd_look_cb cb,
+	void *arg, struct vbd_error *err)
 {
 	struct job *job = calloc(1, sizeof(*job));
 
@@ -145,7 +146,7 @@ enum vbd_status vbd_look_at_route(struct vbd_daemon *daemon, const struct sockad
 	job->question.dst = *dst;
 	if (src)
 		job->question.src = *src;
-	return start(job, daemon, daemon->callers.current, cb, arg, err);
+	return start(job, daemon, caller, cb, arg, err);
 }
 
 /* The requests of other connections are answered as well, and the counters are those of the device:

@@ -90,11 +90,12 @@ static void add_users(const struct vbd_buffer *buffer, const struct vbd_registry
 	}
 }
 
-void vbd_buffer_users_of(const struct vbd_buffer *buffer, struct vbd_users *ret_users)
+void vbd_buffer_users_of(const struct vbd_buffer *buffer, const struct vbd_caller *caller,
+	struct vbd_users *ret_users)
 {
 	const struct vbd_daemon *daemon = buffer->object.registry->daemon;
 
-	*ret_users = (struct vbd_users){0};
+	*ret_users = (struct vbd_users){.caller = caller};
 	add_users(buffer, daemon->transfers, transfer_uses, ret_users);
 	add_users(buffer, daemon->windows, window_uses, ret_users);
 }

@@ -81,7 +81,8 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_benchmar
 {
 	struct vbd_benchmark *benchmark;
 	struct vbd_object *object;
-	enum vbd_status status = vbd_object_create(daemon->benchmarks, "", &object, err);
+	enum vbd_status status =
+		vbd_object_create(daemon->benchmarks, &spec->origin, "", &object, err);
 
 	if (status)
 		return status;
@@ -105,6 +106,7 @@ static enum vbd_status prepare(struct vbd_benchmark *benchmark,
 	const struct vbd_benchmark_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_transfer_spec transfer = {
+		.origin = spec->origin,
 		.qp = &spec->connection->conn->qp,
 		.buffer = spec->buffer,
 		.op = spec->op,

@@ -29,6 +29,7 @@ enum vbd_benchmark_state { VBD_BENCHMARK_STATE_MAP(VBD_ENUM_ROW) VBD_BENCHMARK_S
 const char *vbd_benchmark_state_name(enum vbd_benchmark_state state);
 
 struct vbd_benchmark_spec {
+	struct vbd_origin origin;
 	struct vbd_connection *connection;
 	enum vbd_op op;	     /* WRITE, READ or SEND */
 	uint32_t size_bytes; /* of each message, up to VBD_BENCHMARK_SIZE_MAX */

@@ -238,10 +238,11 @@ static enum vbd_status check_kind(const struct vbd_probe_spec *spec, struct vbd_
 }
 
 /* The probe is named to those that see it. */
-static enum vbd_status refuse_second(const struct vbd_connection *connection, struct vbd_error *err)
+static enum vbd_status refuse_second(const struct vbd_probe_spec *spec, struct vbd_error *err)
 {
+	const struct vbd_connection *connection = spec->connection;
 	const struct vbd_object *probe = &connection->probe->object;
-	bool seen = vbd_caller_sees(probe->registry->daemon->callers.current, probe->owner);
+	bool seen = vbd_caller_sees(spec->origin.caller, probe->owner);
 	char name[32] = "a probe of another caller";
 
 	if (seen)
@@ -275,7 +276,7 @@ static enum vbd_status check_spec(
 		status = check_echo_size(spec, err);
 	if (status)
 		return status;
-	return connection->probe ? refuse_second(connection, err) : VBD_OK;
+	return connection->probe ? refuse_second(spec, err) : VBD_OK;
 }
 
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_probe_spec *spec,
@@ -283,7 +284,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 {
 	struct vbd_probe_record *record;
 	struct vbd_object *object;
-	enum vbd_status status = vbd_object_create(daemon->probes, "", &object, err);
+	enum vbd_status status = vbd_object_create(daemon->probes, &spec->origin, "", &object, err);
 
 	if (status)
 		return status;

@@ -40,6 +40,7 @@ struct vbd_probe_record {
 };
 
 struct vbd_probe_spec {
+	struct vbd_origin origin;
 	struct vbd_connection *connection;
 	enum vbd_probe_kind kind;
 	uint32_t count;	      /* 1 to VBD_PROBE_COUNT_MAX; 0: until the probe is cancelled */

@@ -214,7 +214,8 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 {
 	struct vbd_transfer_record *record;
 	struct vbd_object *object;
-	enum vbd_status status = vbd_object_create(daemon->transfers, "", &object, err);
+	enum vbd_status status =
+		vbd_object_create(daemon->transfers, &spec->origin, "", &object, err);
 
 	if (status)
 		return status;
@@ -433,27 +434,12 @@ static enum vbd_status send_message(struct vbd_daemon *daemon, const struct vbd_
 	return VBD_OK;
 }
 
-enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, const uint8_t *data,
-	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
+enum vbd_status vbd_transfer_send(struct vbd_daemon *daemon, const struct vbd_transfer_spec *to,
+	const uint8_t *data, uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
 	struct vbd_transfer_record **ret_record, struct vbd_error *err)
 {
 	const struct vbd_transfer_spec spec = {
-		.qp = &connection->conn->qp,
-		.op = imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
-		.wr.imm = imm ? *imm : 0,
-		.length_bytes = length_bytes,
-		.timeout_ms = timeout_ms,
-	};
-
-	return send_message(connection->object.registry->daemon, &spec, data, ret_record, err);
-}
-
-enum vbd_status vbd_transfer_send_datagram(struct vbd_daemon *daemon,
-	const struct vbd_transfer_spec *to, const uint8_t *data, uint32_t length_bytes,
-	const uint32_t *imm, uint32_t timeout_ms, struct vbd_transfer_record **ret_record,
-	struct vbd_error *err)
-{
-	const struct vbd_transfer_spec spec = {
+		.origin = to->origin,
 		.qp = to->qp,
 		.peer = to->peer,
 		.group = to->group,

@@ -47,6 +47,7 @@ struct vbd_transfer_record {
 };
 
 struct vbd_transfer_spec {
+	struct vbd_origin origin;
 	struct vbd_qp *qp;	      /* of a connection or an endpoint */
 	struct vbd_peer_record *peer; /* over an endpoint: a peer or a group */
 	struct vbd_group_record *group;
@@ -94,18 +95,14 @@ void vbd_transfer_free(struct vbd_transfer_record *record);
 enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
 	struct vbd_transfer_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_transfer_send_message - send a copy of @length_bytes (at most VBD_MESSAGE_BYTES_MAX) at
- * @data; with @imm unless that is NULL */
-enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, const uint8_t *data,
-	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
+/**
+ * vbd_transfer_send - send a copy of @length_bytes (at most VBD_MESSAGE_BYTES_MAX) at @data
+ * @to:  `origin`, `qp`, and over an endpoint `peer` or `group`; other members are not read
+ * @imm: NULL: none
+ */
+enum vbd_status vbd_transfer_send(struct vbd_daemon *daemon, const struct vbd_transfer_spec *to,
+	const uint8_t *data, uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
 	struct vbd_transfer_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_transfer_send_datagram - as vbd_transfer_send_message(), over an endpoint. @to: `qp`, and
- * `peer` or `group`; other members are not read. */
-enum vbd_status vbd_transfer_send_datagram(struct vbd_daemon *daemon,
-	const struct vbd_transfer_spec *to, const uint8_t *data, uint32_t length_bytes,
-	const uint32_t *imm, uint32_t timeout_ms, struct vbd_transfer_record **ret_record,
-	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_transfer_first_error - the failed completion that ended the transfer; VBD_OK without one */
 void vbd_transfer_first_error(

@@ -406,7 +406,6 @@ static enum vbd_status configure(
 	}
 	config->dispatch.router =
 		(struct vbd_router){.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)};
-	config->dispatch.auth.callers = &test.callers;
 	test.credentials = unit_credentials(
 		&test.callers, getenv("TEST_CONTROL_TOKEN"), getenv("TEST_READ_TOKEN"));
 	config->dispatch.auth.credentials = test.credentials;

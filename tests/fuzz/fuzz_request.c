@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct vbd_callers callers = {0};
 	struct vbd_credentials *credentials = unit_credentials(&callers, NULL, NULL);
 	const struct vbd_dispatch_config config = {
-		.auth = {.callers = &callers, .credentials = credentials},
+		.auth = {.credentials = credentials},
 		.router = {.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)},
 		.json_max_bytes = &json_max_bytes,
 		.idem_max = 4,

@@ -95,7 +95,6 @@ void client_open(struct client *client, const struct client_caller *callers, siz
 	vbd_caller_list_fini(&list);
 	vbd_credentials_use(client->credentials, NULL);
 	client->api.daemon = daemon;
-	config.auth.callers = &daemon->callers;
 	config.auth.credentials = client->credentials;
 	config.context = &client->api;
 	config.keeper = daemon->keeper;

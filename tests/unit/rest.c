@@ -62,11 +62,9 @@ static void serve(const struct rest *rest, int fd)
 		vbd_loop_turn(rest->svc->daemon->loop, false);
 }
 
-int rest_perform(struct rest *rest, const char *method, const char *path, const char *body)
+int rest_send(struct rest *rest, const char *method, const char *path, const char *body)
 {
 	char request[2 * TEXT_BYTES];
-	size_t got = 0;
-	ssize_t n;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int len = snprintf(request, sizeof(request),
 		"%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s"
@@ -78,6 +76,14 @@ int rest_perform(struct rest *rest, const char *method, const char *path, const 
 	assert_true(fd >= 0 && len > 0 && (size_t)len < sizeof(request));
 	assert_int_equal(connect(fd, (const struct sockaddr *)&rest->addr, sizeof(rest->addr)), 0);
 	assert_int_equal(send(fd, request, (size_t)len, MSG_NOSIGNAL), len);
+	return fd;
+}
+
+int rest_receive(struct rest *rest, int fd)
+{
+	size_t got = 0;
+	ssize_t n;
+
 	do {
 		serve(rest, fd);
 		n = recv(fd, rest->reply + got, REST_REPLY_MAX_BYTES - got, 0);
@@ -86,6 +92,11 @@ int rest_perform(struct rest *rest, const char *method, const char *path, const 
 	(void)close(fd);
 	rest->reply[got] = '\0';
 	return got ? atoi(rest->reply + strlen("HTTP/1.1 ")) : 0;
+}
+
+int rest_perform(struct rest *rest, const char *method, const char *path, const char *body)
+{
+	return rest_receive(rest, rest_send(rest, method, path, body));
 }
 
 static void double_quotes(char *text)

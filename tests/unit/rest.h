@@ -42,6 +42,11 @@ int rest_teardown(void **state);
  */
 int rest_perform(struct rest *rest, const char *method, const char *path, const char *body);
 
+/** rest_send, rest_receive - rest_perform() in two halves, so that several requests are under way
+ * at a time; rest_send() returns the descriptor for rest_receive() */
+int rest_send(struct rest *rest, const char *method, const char *path, const char *body);
+int rest_receive(struct rest *rest, int fd);
+
 /**
  * rest_call - a request whose status must be @status
  * @body: as of rest_perform(), with ' for "

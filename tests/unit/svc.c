@@ -327,9 +327,10 @@ struct vbd_listener_spec svc_listener_spec(void)
 
 struct vbd_listener *svc_listen(struct svc *svc, const struct vbd_listener_spec *spec)
 {
-	const struct vbd_listener_spec own = spec ? *spec : svc_listener_spec();
+	struct vbd_listener_spec own = spec ? *spec : svc_listener_spec();
 	struct vbd_listener *listener = NULL;
 
+	own.origin = svc->origin;
 	assert_int_equal(vbd_listener_create(svc->daemon, &own, &listener, &svc->err), VBD_OK);
 	return listener;
 }
@@ -347,9 +348,11 @@ struct vbd_connection_spec svc_spec_to(const struct vbd_listener *listener)
 
 struct vbd_connection *svc_connect(struct svc *svc, const struct vbd_connection_spec *spec)
 {
+	struct vbd_connection_spec own = *spec;
 	struct vbd_connection *connection = NULL;
 
-	assert_int_equal(vbd_connection_create(svc->daemon, spec, &connection, &svc->err), VBD_OK);
+	own.origin = svc->origin;
+	assert_int_equal(vbd_connection_create(svc->daemon, &own, &connection, &svc->err), VBD_OK);
 	return connection;
 }
 
@@ -388,7 +391,8 @@ void svc_close(struct svc *svc, struct vbd_connection *connection)
 struct vbd_buffer *svc_buffer(
 	struct svc *svc, const char *name, uint64_t size_bytes, unsigned int access)
 {
-	struct vbd_buffer_spec spec = {.size_bytes = size_bytes, .access = access};
+	struct vbd_buffer_spec spec = {
+		.origin = svc->origin, .size_bytes = size_bytes, .access = access};
 	struct vbd_buffer *buffer = NULL;
 
 	(void)snprintf(spec.name, sizeof(spec.name), "%s", name);
@@ -413,9 +417,25 @@ unsigned int svc_count_events(struct svc *svc, enum vbd_event_type type)
 	return count;
 }
 
+void *svc_find(const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
+{
+	return vbd_registry_find_for(registry, NULL, ref, VBD_TO_USE, err);
+}
+
+enum vbd_status svc_send_message(struct vbd_connection *connection, const uint8_t *data,
+	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+{
+	const struct vbd_transfer_spec to = {
+		.origin = vbd_origin_like(&connection->object), .qp = &connection->conn->qp};
+
+	return vbd_transfer_send(connection->object.registry->daemon, &to, data, length_bytes, imm,
+		timeout_ms, ret_record, err);
+}
+
 void *svc_find_shared(const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
 {
-	const struct vbd_shared *shared = vbd_object_find(registry, ref, err);
+	const struct vbd_shared *shared = svc_find(registry, ref, err);
 
 	return shared ? shared->item : NULL;
 }

@@ -18,7 +18,8 @@ struct svc {
 	struct vbd_config config;
 	struct vbd_daemon *daemon;
 	struct fake_device *device;
-	struct vbd_error err; /* set by calls that must not fail */
+	struct vbd_origin origin; /* of what the functions below make; zeros: verbsd makes it */
+	struct vbd_error err;	  /* set by calls that must not fail */
 	bool stopped;
 	unsigned int descriptors; /* of the process before the daemon */
 };
@@ -83,6 +84,14 @@ void svc_close(struct svc *svc, struct vbd_connection *connection);
 /** svc_buffer - create a buffer and wait until it is ready */
 struct vbd_buffer *svc_buffer(
 	struct svc *svc, const char *name, uint64_t size_bytes, unsigned int access);
+
+/** svc_find - the service's struct, by an id or a name; NULL with not_found */
+void *svc_find(const struct vbd_registry *registry, const char *ref, struct vbd_error *err);
+
+/** svc_send_message - vbd_transfer_send() for the owner of the connection */
+enum vbd_status svc_send_message(struct vbd_connection *connection, const uint8_t *data,
+	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err);
 
 /** svc_find_shared - the fabric's PD, CQ or SRQ by id or name; NULL with not_found */
 void *svc_find_shared(const struct vbd_registry *registry, const char *ref, struct vbd_error *err);

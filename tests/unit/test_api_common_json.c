@@ -48,8 +48,8 @@ TEST(test_ref__has_the_id_and_the_name)
 
 	vbd_registry_init(&registry, "connection", "connections", "connections");
 	registry.limit = 4;
-	assert_int_equal(vbd_registry_add(&registry, &named, "to-b", &err), VBD_OK);
-	assert_int_equal(vbd_registry_add(&registry, &nameless, "", &err), VBD_OK);
+	assert_int_equal(vbd_registry_add(&registry, NULL, &named, "to-b", &err), VBD_OK);
+	assert_int_equal(vbd_registry_add(&registry, NULL, &nameless, "", &err), VBD_OK);
 
 	document = ref_of(&registry, named.id);
 	ref = json_object_get(document, "x");

@@ -115,8 +115,6 @@ CONNECTION_BATCHES_TEST(test_api_connection_batches__many_alike_are_made_after_s
 	assert_int_equal(made(svc), 1000);
 	vbd_registry_for_each (object, svc->daemon->connections)
 		assert_non_null(object->labels);
-	assert_null(svc->daemon->new_labels);
-	assert_null(svc->daemon->callers.current);
 }
 
 CONNECTION_BATCHES_TEST(test_api_connection_batches__a_long_list_is_made_after_several_turns)

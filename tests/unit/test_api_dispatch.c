@@ -340,7 +340,6 @@ static int set_up(void **state)
 		.on_refused = on_refused,
 		.on_audited = on_audited,
 		.server_id = "run1",
-		.auth = {.callers = &test.callers},
 	};
 
 	(void)state;

@@ -36,7 +36,7 @@ static int teardown(void **state)
 
 static struct vbd_endpoint_record *find(struct svc *svc)
 {
-	return vbd_object_find(svc->daemon->ud_endpoints, "1", NULL);
+	return svc_find(svc->daemon->ud_endpoints, "1", NULL);
 }
 
 /* The endpoint that a request with @body makes; takes @body over. */

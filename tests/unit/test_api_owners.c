@@ -162,7 +162,7 @@ static struct vbd_object *plant_for(
 		object->owner = vbd_callers_get(&f->svc->daemon->callers, owner);
 	vbd_list_init(&object->watches);
 	vbd_list_init(&object->ended_link);
-	assert_int_equal(vbd_registry_add(registry, object, name, NULL), VBD_OK);
+	assert_int_equal(vbd_registry_add(registry, NULL, object, name, NULL), VBD_OK);
 	return object;
 }
 
@@ -649,22 +649,22 @@ static void mark(struct client *f)
 	struct svc_pair pair;
 
 	(void)snprintf(spec.name, sizeof(spec.name), "%s", MARK "-listener");
-	callers->current = alice;
+	svc->origin.caller = alice;
 	listener = svc_listen(svc, &spec);
 	(void)svc_buffer(svc, MARK "-buffer", 7654321, VBD_ACCESS_REMOTE_WRITE);
 	gone = svc_buffer(svc, MARK "-gone", 7654321, VBD_ACCESS_REMOTE_WRITE);
-	callers->current = bob;
+	svc->origin.caller = bob;
 	pair = svc_pair(svc, listener);
 	pair = svc_pair(svc, listener);
-	callers->current = NULL;
+	svc->origin.caller = NULL;
 	assert_int_equal(vbd_buffer_delete(gone, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 	/* The device refuses what alice's side asks of bob's memory. */
 	fake_qp_to_err(pair.active->conn->qp.ibv_qp);
 	SVC_UNTIL(svc, pair.active->object.ended && !pair.active->keeping);
-	callers->current = bob;
+	svc->origin.caller = bob;
 	(void)svc_buffer(svc, "his", 64, VBD_ACCESS_REMOTE_WRITE);
-	callers->current = NULL;
+	svc->origin.caller = NULL;
 	vbd_caller_unref(alice);
 	vbd_caller_unref(bob);
 }
@@ -743,6 +743,7 @@ static uint64_t refused_write(struct svc *svc, struct svc_pair pair)
 {
 	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
 	struct vbd_transfer_spec spec = {
+		.origin.caller = alice,
 		.qp = &pair.active->conn->qp,
 		.op = VBD_OP_WRITE,
 		.length_bytes = 7654321,
@@ -753,10 +754,10 @@ static uint64_t refused_write(struct svc *svc, struct svc_pair pair)
 	};
 	struct vbd_transfer_record *record = NULL;
 
-	svc->daemon->callers.current = alice;
+	svc->origin.caller = alice;
 	spec.buffer = svc_buffer(svc, "", 7654321, 0);
+	svc->origin.caller = NULL;
 	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
-	svc->daemon->callers.current = NULL;
 	SVC_UNTIL(svc, pair.active->object.ended && !pair.active->keeping);
 	SVC_UNTIL(svc, pair.passive->object.ended && !pair.passive->keeping);
 	vbd_caller_unref(alice);

@@ -203,9 +203,9 @@ PAGES_TEST(test_api_pages__the_total_is_of_what_the_caller_sees)
 
 	svc->daemon->turns.budget_ns = UINT64_MAX;
 	alice->role = bob->role = VBD_ROLE_OPERATE;
-	svc->daemon->callers.current = alice;
+	svc->origin.caller = alice;
 	(void)svc_buffer(svc, "hers", 1, 0);
-	svc->daemon->callers.current = NULL;
+	svc->origin.caller = NULL;
 	list_of(svc, &counting, "/v1/buffers?limit=1", alice, VBD_ROLE_OPERATE);
 	assert_int_equal(assert_items(1, 1, 1), BUFFERS + 1);
 	list_of(svc, &counting, "/v1/buffers?limit=1", bob, VBD_ROLE_OPERATE);

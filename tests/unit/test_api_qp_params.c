@@ -129,7 +129,7 @@ static enum vbd_status merge(const char *text, struct vbd_qp_input *input, struc
 	*input = vbd_qp_input_default();
 	status = vbd_decode_at(json, VBD_FIELDS(vbd_qp_fields), "", input, err);
 	json_decref(json);
-	return status ? status : vbd_qp_input_check(NULL, input, err);
+	return status ? status : vbd_qp_input_check(NULL, NULL, input, err);
 }
 
 TEST(test_qp_params__signals_are_as_rare_as_the_send_queue_allows)
@@ -269,7 +269,7 @@ TEST(test_qp_params__json_shows_the_default_of_each_row)
 	assert_int_equal(json_integer_value(json_object_get(all, "min_rnr_timer_ns")), 640000);
 	/* Parameters that an answer shows can be posted again. */
 	assert_int_equal(vbd_decode_at(all, VBD_FIELDS(vbd_qp_fields), "", &again, &err), VBD_OK);
-	assert_int_equal(vbd_qp_input_check(NULL, &again, &err), VBD_OK);
+	assert_int_equal(vbd_qp_input_check(NULL, NULL, &again, &err), VBD_OK);
 	assert_memory_equal(&again.params, &params, sizeof(params));
 	json_decref(json);
 }

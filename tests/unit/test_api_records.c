@@ -418,13 +418,13 @@ RECORDS_TEST(test_records__lists_select_by_label_over_runs)
 
 	vbd_labels_add(labels, "job", "x");
 	(void)fail_to_connect(f, "a");
-	f->svc->daemon->new_labels = labels;
+	f->svc->origin.labels = labels;
 	(void)fail_to_connect(f, "b");
-	f->svc->daemon->new_labels = NULL;
+	f->svc->origin.labels = NULL;
 	restart(f);
-	f->svc->daemon->new_labels = labels;
+	f->svc->origin.labels = labels;
 	(void)fail_to_connect(f, "c");
-	f->svc->daemon->new_labels = NULL;
+	f->svc->origin.labels = NULL;
 	vbd_labels_unref(labels);
 	assert_ids(f, "/v1/connections?state=ended", "1 2 3");
 	assert_ids(f, "/v1/connections?state=ended&label=job%3Dx", "2 3");
@@ -514,10 +514,10 @@ RECORDS_TEST(test_records__newer_ones_take_the_place_of_older_ones)
 
 RECORDS_TEST(test_records__another_caller_does_not_see_them)
 {
-	f->svc->daemon->callers.current = vbd_callers_get(&f->svc->daemon->callers, "carol");
+	f->svc->origin.caller = vbd_callers_get(&f->svc->daemon->callers, "carol");
 	(void)fail_to_connect(f, "front");
-	vbd_caller_unref(f->svc->daemon->callers.current);
-	f->svc->daemon->callers.current = NULL;
+	vbd_caller_unref(f->svc->origin.caller);
+	f->svc->origin.caller = NULL;
 	restart(f);
 	assert_int_equal(ask(f, "GET", "/v1/connections/front"), 200);
 	assert_int_equal(client_ask(f, "bob", "GET", "/v1/connections/front", NULL), 404);
@@ -612,8 +612,8 @@ RECORDS_TEST(test_records__transfers_are_found_by_what_they_used)
 	static const uint8_t hello[5] = "hello";
 	struct vbd_transfer_record *record;
 
-	assert_int_equal(vbd_transfer_send_message(pair.active, hello, sizeof(hello), NULL, 10000,
-				 &record, &f->svc->err),
+	assert_int_equal(svc_send_message(pair.active, hello, sizeof(hello), NULL, 10000, &record,
+				 &f->svc->err),
 		VBD_OK);
 	SVC_UNTIL(f->svc, record->object.ended);
 	restart(f);

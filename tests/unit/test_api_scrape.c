@@ -176,10 +176,10 @@ static void connect_some(struct svc *svc, struct vbd_caller *owner, unsigned int
 {
 	struct vbd_connection_spec spec = svc_spec_to(NULL);
 
-	svc->daemon->callers.current = owner;
+	svc->origin.caller = owner;
 	for (unsigned int i = 0; i < count; i++)
 		(void)svc_connect(svc, &spec);
-	svc->daemon->callers.current = NULL;
+	svc->origin.caller = NULL;
 }
 
 SCRAPE_TEST(test_scrape__connections_are_put_a_hundred_in_a_step)

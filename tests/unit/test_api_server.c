@@ -435,7 +435,6 @@ static int set_up(void **state)
 	test.config = vbd_server_config_default();
 	test.config.dispatch.router =
 		(struct vbd_router){.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)};
-	test.config.dispatch.auth.callers = &test.callers;
 	test.config.dispatch.auth.credentials = test.credentials;
 	test.config.dispatch.context = &test;
 	test.config.dispatch.json_max_bytes = &json_max_bytes;

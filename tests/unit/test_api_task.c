@@ -134,7 +134,7 @@ static int set_up(void **state)
 	test.daemon.kept_objects = &test.kept_objects;
 	vbd_list_init(&test.queue);
 	vbd_list_append(&test.queue, &test.errand.object.reap.link);
-	assert_int_equal(vbd_registry_add(registry, &test.errand.object, "", &err), VBD_OK);
+	assert_int_equal(vbd_registry_add(registry, NULL, &test.errand.object, "", &err), VBD_OK);
 	test.api.daemon = &test.daemon;
 	(void)snprintf(test.daemon.server_id, sizeof(test.daemon.server_id), "run");
 	test.fail_with = VBD_E_CANCELLED;

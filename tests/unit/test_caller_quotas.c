@@ -50,7 +50,7 @@ static int teardown(void **state)
 /* From now on this caller makes the objects. */
 static void act_as(struct fixture *f, struct vbd_caller *caller)
 {
-	f->svc->daemon->callers.current = caller;
+	f->svc->origin.caller = caller;
 	f->err = (struct vbd_error){0};
 }
 
@@ -114,8 +114,9 @@ static void refused_for(const struct fixture *f, enum vbd_quota quota)
 static enum vbd_status connect_to(
 	struct fixture *f, const struct vbd_listener *to, struct vbd_connection **ret_connection)
 {
-	const struct vbd_connection_spec spec = svc_spec_to(to);
+	struct vbd_connection_spec spec = svc_spec_to(to);
 
+	spec.origin = f->svc->origin;
 	return vbd_connection_create(f->svc->daemon, &spec, ret_connection, &f->err);
 }
 
@@ -218,7 +219,7 @@ CALLER_QUOTAS_TEST(test_quotas__a_smaller_quota_holds_for_what_comes_later)
 static enum vbd_status make_buffer(
 	struct fixture *f, uint64_t size_bytes, struct vbd_buffer **ret_buffer)
 {
-	const struct vbd_buffer_spec spec = {.size_bytes = size_bytes};
+	const struct vbd_buffer_spec spec = {.origin = f->svc->origin, .size_bytes = size_bytes};
 
 	return vbd_buffer_create(f->svc->daemon, &spec, ret_buffer, &f->err);
 }
@@ -260,7 +261,8 @@ CALLER_QUOTAS_TEST(test_quotas__a_failed_registration_pins_nothing)
 
 static enum vbd_status make_endpoint(struct fixture *f)
 {
-	struct vbd_endpoint_spec spec = {.params = vbd_endpoint_params_default()};
+	struct vbd_endpoint_spec spec = {
+		.origin = f->svc->origin, .params = vbd_endpoint_params_default()};
 	struct vbd_endpoint_record *record;
 
 	return vbd_endpoint_create(f->svc->daemon, &spec, &record, &f->err);
@@ -274,7 +276,8 @@ static void on_srq_made(struct vbd_shared *srq, const struct vbd_error *err, voi
 
 static enum vbd_status ask_for_srq(struct fixture *f)
 {
-	const struct vbd_srq_spec spec = {.params = {.depth = 4096, .recv_size_bytes = 64}};
+	const struct vbd_srq_spec spec = {
+		.origin = f->svc->origin, .params = {.depth = 4096, .recv_size_bytes = 64}};
 	struct vbd_srq_creation *creation;
 
 	return vbd_srq_request(f->svc->daemon, &spec, on_srq_made, NULL, &creation, &f->err);
@@ -283,22 +286,24 @@ static enum vbd_status ask_for_srq(struct fixture *f)
 /* Make an SRQ, which counts from its request on. */
 static struct vbd_shared *make_srq(struct fixture *f)
 {
-	const struct vbd_srq_spec spec = {.params = {.depth = 64, .recv_size_bytes = 64}};
-	uint64_t before_bytes = f->svc->daemon->callers.current->used[VBD_QUOTA_pinned_bytes];
+	const struct vbd_srq_spec spec = {
+		.origin = f->svc->origin, .params = {.depth = 64, .recv_size_bytes = 64}};
+	uint64_t before_bytes = f->svc->origin.caller->used[VBD_QUOTA_pinned_bytes];
 	struct vbd_srq_creation *creation;
 	struct vbd_shared *srq = NULL;
 
 	assert_int_equal(
 		vbd_srq_request(f->svc->daemon, &spec, on_srq_made, &srq, &creation, &f->err),
 		VBD_OK);
-	assert_true(f->svc->daemon->callers.current->used[VBD_QUOTA_pinned_bytes] > before_bytes);
+	assert_true(f->svc->origin.caller->used[VBD_QUOTA_pinned_bytes] > before_bytes);
 	SVC_UNTIL(f->svc, srq);
 	return srq;
 }
 
 CALLER_QUOTAS_TEST(test_quotas__what_could_not_be_made_does_not_count)
 {
-	struct vbd_buffer_spec spec = {.name = "taken", .size_bytes = 4096};
+	const struct vbd_buffer_spec spec = {
+		.origin.caller = f->alice, .name = "taken", .size_bytes = 4096};
 	struct vbd_buffer *buffer, *other;
 
 	act_as(f, f->alice);
@@ -347,7 +352,7 @@ CALLER_QUOTAS_TEST(test_quotas__buffers_and_receives_share_the_pinned_bytes)
 	SVC_UNTIL(f->svc, f->alice->used[VBD_QUOTA_pinned_bytes] == srq->srq->mem.size_bytes);
 	act_as(f, f->alice);
 	assert_int_equal(make_buffer(f, 4096, &other), VBD_OK);
-	assert_int_equal(vbd_shared_delete(srq, &(struct vbd_users){0}, NULL), VBD_OK);
+	assert_int_equal(vbd_shared_delete(srq, NULL, &(struct vbd_users){0}, NULL), VBD_OK);
 	used_is(f->alice, VBD_QUOTA_pinned_bytes, 4096);
 	act_as(f, NULL);
 	SVC_UNTIL(f->svc, other->state == VBD_BUFFER_READY);
@@ -357,26 +362,27 @@ CALLER_QUOTAS_TEST(test_quotas__buffers_and_receives_share_the_pinned_bytes)
 
 CALLER_QUOTAS_TEST(test_quotas__transfers_count_until_they_end)
 {
-	struct svc_pair pair = svc_pair(f->svc, svc_listen(f->svc, NULL));
 	struct vbd_transfer_record *first, *other;
 	struct vbd_daemon *daemon = f->svc->daemon;
+	struct svc_pair pair;
 
 	f->alice->quotas.transfers = 1;
 	act_as(f, f->alice);
-	assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"x", 1, NULL,
-				 10000, &first, &f->err),
+	pair = svc_pair(f->svc, svc_listen(f->svc, NULL));
+	assert_int_equal(svc_send_message(pair.active, (const uint8_t *)"x", 1, NULL, 10000, &first,
+				 &f->err),
 		VBD_OK);
 	used_is(f->alice, VBD_QUOTA_transfers, 1);
-	assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"x", 1, NULL,
-				 10000, &other, &f->err),
+	assert_int_equal(svc_send_message(pair.active, (const uint8_t *)"x", 1, NULL, 10000, &other,
+				 &f->err),
 		VBD_E_QUOTA_EXCEEDED);
 	refused_for(f, VBD_QUOTA_transfers);
 	assert_int_equal(daemon->transfers->open, 1);
 	SVC_UNTIL(f->svc, vbd_transfer_state_ended(first->transfer.state));
 	used_is(f->alice, VBD_QUOTA_transfers, 0);
 	act_as(f, f->alice);
-	assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"x", 1, NULL,
-				 10000, &other, &f->err),
+	assert_int_equal(svc_send_message(pair.active, (const uint8_t *)"x", 1, NULL, 10000, &other,
+				 &f->err),
 		VBD_OK);
 	SVC_UNTIL(f->svc, vbd_transfer_state_ended(other->transfer.state));
 	act_as(f, NULL);

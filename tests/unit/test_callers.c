@@ -98,7 +98,7 @@ static void use_token(struct fixture *f, const char *token, const char *more)
 static const char *who(
 	struct fixture *f, const struct vbd_auth_peer *peer, const char *token, uint64_t now_wall_s)
 {
-	const struct vbd_auth_rules rules = {.callers = &f->callers, .credentials = f->credentials};
+	const struct vbd_auth_rules rules = {.credentials = f->credentials};
 	static char name[VBD_NAME_BYTES + 16];
 	char header[600];
 

@@ -67,7 +67,7 @@ static int teardown(void **state)
 static void add(struct fixture *f, size_t i, const char *name)
 {
 	assert_int_equal(
-		vbd_registry_add(&f->registry, &f->things[i].object, name, &f->err), VBD_OK);
+		vbd_registry_add(&f->registry, NULL, &f->things[i].object, name, &f->err), VBD_OK);
 }
 
 REGISTRY_TEST(test_registry__ids_start_at_1_and_are_never_given_twice)
@@ -90,8 +90,8 @@ REGISTRY_TEST(test_registry__an_adopted_object_keeps_its_id_beyond_the_limit)
 		vbd_registry_adopt(&f->registry, &f->things[1].object, 7, "made", &f->err), VBD_OK);
 	assert_ptr_equal(vbd_registry_find_id(&f->registry, 7), &f->things[1].object);
 	assert_ptr_equal(vbd_registry_find_name(&f->registry, "made"), &f->things[1].object);
-	assert_int_equal(vbd_registry_check(&f->registry, "made", NULL), VBD_E_NAME_TAKEN);
-	assert_int_equal(vbd_registry_check(&f->registry, "", NULL), VBD_E_LIMIT_REACHED);
+	assert_int_equal(vbd_registry_check(&f->registry, NULL, "made", NULL), VBD_E_NAME_TAKEN);
+	assert_int_equal(vbd_registry_check(&f->registry, NULL, "", NULL), VBD_E_LIMIT_REACHED);
 	f->registry.limit = 3;
 	add(f, 2, NULL);
 	assert_int_equal(f->things[2].object.id, 8);
@@ -103,9 +103,9 @@ REGISTRY_TEST(test_registry__an_object_is_found_by_id_by_name_and_by_ref)
 	add(f, 1, NULL);
 	assert_ptr_equal(vbd_registry_find_id(&f->registry, 1), &f->things[0].object);
 	assert_ptr_equal(vbd_registry_find_name(&f->registry, "alpha"), &f->things[0].object);
-	assert_ptr_equal(vbd_registry_find_for(&f->registry, "alpha", VBD_TO_USE, &f->err),
+	assert_ptr_equal(vbd_registry_find_for(&f->registry, NULL, "alpha", VBD_TO_USE, &f->err),
 		&f->things[0].object);
-	assert_ptr_equal(vbd_registry_find_for(&f->registry, "2", VBD_TO_USE, &f->err),
+	assert_ptr_equal(vbd_registry_find_for(&f->registry, NULL, "2", VBD_TO_USE, &f->err),
 		&f->things[1].object);
 	assert_null(vbd_registry_find_id(&f->registry, 0));
 	assert_null(vbd_registry_find_name(&f->registry, ""));
@@ -120,7 +120,7 @@ REGISTRY_TEST(test_registry__a_ref_to_nothing_names_kind_and_ref)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(refs); i++) {
 		struct vbd_error err = {0};
 
-		assert_null(vbd_registry_find_for(&f->registry, refs[i], VBD_TO_USE, &err));
+		assert_null(vbd_registry_find_for(&f->registry, NULL, refs[i], VBD_TO_USE, &err));
 		assert_int_equal(err.status, VBD_E_NOT_FOUND);
 		assert_non_null(strstr(err.text, "thing"));
 		assert_non_null(strstr(err.text, refs[i]));
@@ -130,7 +130,8 @@ REGISTRY_TEST(test_registry__a_ref_to_nothing_names_kind_and_ref)
 REGISTRY_TEST(test_registry__a_taken_name_is_refused_and_names_the_holder)
 {
 	add(f, 0, "alpha");
-	assert_int_equal(vbd_registry_add(&f->registry, &f->things[1].object, "alpha", &f->err),
+	assert_int_equal(
+		vbd_registry_add(&f->registry, NULL, &f->things[1].object, "alpha", &f->err),
 		VBD_E_NAME_TAKEN);
 	assert_string_equal(f->err.object, "/v1/things/1");
 	assert_string_equal(f->err.pointer, "/name");
@@ -141,7 +142,7 @@ REGISTRY_TEST(test_registry__a_taken_name_is_refused_and_names_the_holder)
 
 REGISTRY_TEST(test_registry__a_name_against_the_rule_is_refused)
 {
-	assert_int_equal(vbd_registry_add(&f->registry, &f->things[0].object, "7up", &f->err),
+	assert_int_equal(vbd_registry_add(&f->registry, NULL, &f->things[0].object, "7up", &f->err),
 		VBD_E_BAD_VALUE);
 	assert_string_equal(f->err.pointer, "/name");
 	assert_int_equal(vbd_registry_count(&f->registry), 0);
@@ -152,7 +153,7 @@ REGISTRY_TEST(test_registry__the_limit_is_refused_and_named)
 	f->registry.limit = 2;
 	add(f, 0, NULL);
 	add(f, 1, NULL);
-	assert_int_equal(vbd_registry_add(&f->registry, &f->things[2].object, NULL, &f->err),
+	assert_int_equal(vbd_registry_add(&f->registry, NULL, &f->things[2].object, NULL, &f->err),
 		VBD_E_LIMIT_REACHED);
 	assert_int_equal(f->err.limit, 2);
 	vbd_registry_remove(&f->registry, &f->things[0].object);
@@ -164,11 +165,12 @@ REGISTRY_TEST(test_registry__a_failed_add_keeps_the_error_that_was_first)
 {
 	add(f, 0, "alpha");
 	(void)vbd_error_set(&f->err, VBD_E_INTERNAL, "first");
-	assert_int_equal(vbd_registry_add(&f->registry, &f->things[1].object, "alpha", &f->err),
+	assert_int_equal(
+		vbd_registry_add(&f->registry, NULL, &f->things[1].object, "alpha", &f->err),
 		VBD_E_NAME_TAKEN);
 	assert_int_equal(f->err.status, VBD_E_INTERNAL);
 	assert_string_equal(f->err.object, "");
-	assert_int_equal(vbd_registry_add(&f->registry, &f->things[1].object, "alpha", NULL),
+	assert_int_equal(vbd_registry_add(&f->registry, NULL, &f->things[1].object, "alpha", NULL),
 		VBD_E_NAME_TAKEN);
 }
 
@@ -237,17 +239,18 @@ REGISTRY_TEST(test_registry__an_object_may_get_another_name)
 
 	add(f, 0, NULL);
 	add(f, 1, "taken");
-	assert_int_equal(vbd_registry_set_name(&f->registry, object, "one", &f->err), VBD_OK);
+	assert_int_equal(vbd_registry_set_name(&f->registry, NULL, object, "one", &f->err), VBD_OK);
 	assert_ptr_equal(vbd_registry_find_name(&f->registry, "one"), object);
-	assert_int_equal(vbd_registry_set_name(&f->registry, object, "one", &f->err), VBD_OK);
-	assert_int_equal(vbd_registry_set_name(&f->registry, object, "two", &f->err), VBD_OK);
+	assert_int_equal(vbd_registry_set_name(&f->registry, NULL, object, "one", &f->err), VBD_OK);
+	assert_int_equal(vbd_registry_set_name(&f->registry, NULL, object, "two", &f->err), VBD_OK);
 	assert_null(vbd_registry_find_name(&f->registry, "one"));
 	assert_ptr_equal(vbd_registry_find_name(&f->registry, "two"), object);
+	assert_int_equal(vbd_registry_set_name(&f->registry, NULL, object, "taken", &f->err),
+		VBD_E_NAME_TAKEN);
 	assert_int_equal(
-		vbd_registry_set_name(&f->registry, object, "taken", &f->err), VBD_E_NAME_TAKEN);
-	assert_int_equal(vbd_registry_set_name(&f->registry, object, "3", NULL), VBD_E_BAD_VALUE);
+		vbd_registry_set_name(&f->registry, NULL, object, "3", NULL), VBD_E_BAD_VALUE);
 	assert_string_equal(object->name, "two");
-	assert_int_equal(vbd_registry_set_name(&f->registry, object, "", NULL), VBD_OK);
+	assert_int_equal(vbd_registry_set_name(&f->registry, NULL, object, "", NULL), VBD_OK);
 	assert_null(vbd_registry_find_name(&f->registry, "two"));
 	assert_ptr_equal(vbd_registry_find_id(&f->registry, 1), object);
 }
@@ -261,7 +264,8 @@ REGISTRY_TEST(test_registry__a_name_leads_to_the_newest_that_has_it)
 
 	f->registry.kind = &kind;
 	add(f, 0, "same");
-	assert_int_equal(vbd_registry_add(&f->registry, second, "same", &f->err), VBD_E_NAME_TAKEN);
+	assert_int_equal(
+		vbd_registry_add(&f->registry, NULL, second, "same", &f->err), VBD_E_NAME_TAKEN);
 	first->ended = true;
 	add(f, 1, "same");
 	second->ended = true;
@@ -324,7 +328,8 @@ REGISTRY_TEST(test_registry__memory_that_runs_out_anywhere_leaves_the_registry_a
 		for (unsigned int n = 0;; n++) {
 			g_memory.calls_before_failure = n;
 			g_memory.failing = true;
-			status = vbd_registry_add(&f->registry, &f->things[i].object, name, NULL);
+			status = vbd_registry_add(
+				&f->registry, NULL, &f->things[i].object, name, NULL);
 			g_memory.failing = false;
 			if (status == VBD_OK)
 				break;

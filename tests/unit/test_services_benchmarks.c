@@ -122,16 +122,15 @@ SVC_TEST(test_services_benchmarks__its_transfer_is_one_like_any_other)
 	const struct scene scene = make_scene(svc);
 	const struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	const struct vbd_benchmark *benchmark = begin(&scene, &spec);
-	const struct vbd_transfer_record *record =
-		vbd_object_find(svc->daemon->transfers, "1", &svc->err);
+	const struct vbd_transfer_record *record = svc_find(svc->daemon->transfers, "1", &svc->err);
 
 	assert_ptr_equal(record, benchmark->transfer);
 	assert_int_equal(benchmark->transfer_id, 1);
 	assert_int_equal(benchmark->tx_depth, 2);
 	assert_int_equal(vbd_transfer_length(&record->transfer), 50 * 48);
 	wait_for_end(svc, benchmark);
-	assert_non_null(vbd_object_find(svc->daemon->benchmarks, "1", &svc->err));
-	assert_null(vbd_object_find(svc->daemon->benchmarks, "2", &svc->err));
+	assert_non_null(svc_find(svc->daemon->benchmarks, "1", &svc->err));
+	assert_null(svc_find(svc->daemon->benchmarks, "2", &svc->err));
 }
 
 SVC_TEST(test_services_benchmarks__one_by_time_ends_well_when_it_is_up)

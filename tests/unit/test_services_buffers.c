@@ -80,10 +80,10 @@ SVC_TEST(test_services_buffers__one_is_zeroed_registered_and_found)
 		assert_int_equal(UNIT_BYTES(&buffer->mem)[i], 0);
 	assert_int_not_equal(buffer->mem.rkey, 0);
 	assert_int_equal(svc->daemon->buffers_bytes, 5000);
-	assert_ptr_equal(vbd_object_find(svc->daemon->buffers, "mine", &svc->err), buffer);
-	assert_null(vbd_object_find(svc->daemon->buffers, "yours", &svc->err));
+	assert_ptr_equal(svc_find(svc->daemon->buffers, "mine", &svc->err), buffer);
+	assert_null(svc_find(svc->daemon->buffers, "yours", &svc->err));
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
-	assert_null(vbd_object_find(svc->daemon->buffers, "mine", &svc->err));
+	assert_null(svc_find(svc->daemon->buffers, "mine", &svc->err));
 	assert_nothing_left(svc);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_BUFFER_CREATED), 1);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_BUFFER_DELETED), 1);
@@ -324,7 +324,7 @@ SVC_TEST(test_services_buffers__one_in_use_stays_and_names_its_users)
 	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &one, &svc->err), VBD_OK);
 	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &two, &svc->err), VBD_OK);
 	assert_int_equal(vbd_buffer_delete(buffer, &err), VBD_E_IN_USE);
-	vbd_buffer_users_of(buffer, &users);
+	vbd_buffer_users_of(buffer, NULL, &users);
 	assert_int_equal(users.total, 2);
 	assert_int_equal(users.shown, 2);
 	assert_string_equal(users.paths[0], "/v1/transfers/1");
@@ -332,7 +332,7 @@ SVC_TEST(test_services_buffers__one_in_use_stays_and_names_its_users)
 	SVC_UNTIL(svc, fake_sends(pair.active->conn->qp.ibv_qp) == 2);
 	fake_sends_done(pair.active->conn->qp.ibv_qp, 2);
 	SVC_UNTIL(svc, buffer->users == 0);
-	vbd_buffer_users_of(buffer, &users);
+	vbd_buffer_users_of(buffer, NULL, &users);
 	assert_int_equal(users.total, 0);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	svc_close(svc, pair.active);
@@ -365,11 +365,11 @@ SVC_TEST(test_services_buffers__a_buffer_stays_while_it_is_registered)
 	struct vbd_error err = {0};
 
 	assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
-	assert_ptr_equal(vbd_object_find(svc->daemon->buffers, "mine", &svc->err), buffer);
+	assert_ptr_equal(svc_find(svc->daemon->buffers, "mine", &svc->err), buffer);
 	assert_int_equal(buffer->state, VBD_BUFFER_REGISTERING);
 	assert_int_equal(vbd_buffer_delete(buffer, &err), VBD_E_IN_USE);
-	assert_int_equal(vbd_buffer_checksum(
-				 buffer, VBD_CHECKSUM_CRC32C, 0, 1, NULL, NULL, &summation, NULL),
+	assert_int_equal(vbd_buffer_checksum(buffer, NULL, VBD_CHECKSUM_CRC32C, 0, 1, NULL, NULL,
+				 &summation, NULL),
 		VBD_E_WRONG_STATE);
 	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_READY);
 }
@@ -396,8 +396,8 @@ static void assert_sum(struct svc *svc, struct vbd_buffer *buffer, enum vbd_chec
 	struct vbd_summation *summation;
 	struct summed summed = {0};
 
-	assert_int_equal(vbd_buffer_checksum(buffer, algorithm, offset, length_bytes, on_summed,
-				 &summed, &summation, &svc->err),
+	assert_int_equal(vbd_buffer_checksum(buffer, NULL, algorithm, offset, length_bytes,
+				 on_summed, &summed, &summation, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, summed.calls);
 	assert_string_equal(summed.hex, hex);
@@ -449,8 +449,8 @@ SVC_TEST(test_services_buffers__each_allocation_of_a_checksum_may_fail)
 		enum vbd_status status;
 
 		fake_memory_fail_nth(failed + 1);
-		status = vbd_buffer_checksum(
-			buffer, VBD_CHECKSUM_CRC32C, 0, 4096, on_summed, &summed, &summation, &err);
+		status = vbd_buffer_checksum(buffer, NULL, VBD_CHECKSUM_CRC32C, 0, 4096, on_summed,
+			&summed, &summation, &err);
 		if (status == VBD_OK)
 			SVC_UNTIL(svc, summed.calls > calls);
 		else
@@ -471,8 +471,8 @@ SVC_TEST(test_services_buffers__a_checksum_outlives_a_delete)
 	struct vbd_summation *summation;
 	struct summed summed = {0};
 
-	assert_int_equal(vbd_buffer_checksum(buffer, VBD_CHECKSUM_SHA256, 0, 1 << 20, on_summed,
-				 &summed, &summation, &svc->err),
+	assert_int_equal(vbd_buffer_checksum(buffer, NULL, VBD_CHECKSUM_SHA256, 0, 1 << 20,
+				 on_summed, &summed, &summation, &svc->err),
 		VBD_OK);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, summed.calls);
@@ -490,8 +490,9 @@ SVC_TEST(test_services_buffers__a_cancelled_checksum_ends_without_its_result)
 	struct summed summed = {0};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(summations); i++)
-		assert_int_equal(vbd_buffer_checksum(buffer, VBD_CHECKSUM_SHA256, 0, LARGE_BYTES,
-					 on_summed, &summed, &summations[i], &svc->err),
+		assert_int_equal(
+			vbd_buffer_checksum(buffer, NULL, VBD_CHECKSUM_SHA256, 0, LARGE_BYTES,
+				on_summed, &summed, &summations[i], &svc->err),
 			VBD_OK);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(summations); i++)
 		vbd_summation_cancel(summations[i]);
@@ -506,8 +507,8 @@ SVC_TEST(test_services_buffers__a_checksum_ends_when_the_daemon_closes)
 	struct vbd_summation *summation;
 	struct summed summed = {0};
 
-	assert_int_equal(vbd_buffer_checksum(buffer, VBD_CHECKSUM_SHA256, 0, LARGE_BYTES, on_summed,
-				 &summed, &summation, &svc->err),
+	assert_int_equal(vbd_buffer_checksum(buffer, NULL, VBD_CHECKSUM_SHA256, 0, LARGE_BYTES,
+				 on_summed, &summed, &summation, &svc->err),
 		VBD_OK);
 	svc->daemon->closing = true;
 	SVC_UNTIL(svc, summed.calls);

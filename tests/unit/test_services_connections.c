@@ -39,8 +39,8 @@ static void send_text(struct svc *svc, struct vbd_connection *connection, const 
 {
 	struct vbd_transfer_record *record = NULL;
 
-	assert_int_equal(vbd_transfer_send_message(connection, (const uint8_t *)text,
-				 (uint32_t)strlen(text), NULL, 10000, &record, &svc->err),
+	assert_int_equal(svc_send_message(connection, (const uint8_t *)text, (uint32_t)strlen(text),
+				 NULL, 10000, &record, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
@@ -64,10 +64,10 @@ SVC_TEST(test_services_connections__two_of_one_daemon_connect)
 	passive = svc_newest_of(svc, listener);
 	SVC_UNTIL(svc, passive->conn->state == VBD_CONN_ESTABLISHED);
 	assert_int_equal(svc->daemon->connections->open, 2);
-	assert_ptr_equal(vbd_object_find(svc->daemon->connections, "first", &svc->err), active);
+	assert_ptr_equal(svc_find(svc->daemon->connections, "first", &svc->err), active);
 	(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)active->object.id);
-	assert_ptr_equal(vbd_object_find(svc->daemon->connections, id, &svc->err), active);
-	assert_null(vbd_object_find(svc->daemon->connections, "4711", &svc->err));
+	assert_ptr_equal(svc_find(svc->daemon->connections, id, &svc->err), active);
+	assert_null(svc_find(svc->daemon->connections, "4711", &svc->err));
 	assert_int_equal(svc->err.status, VBD_E_NOT_FOUND);
 	assert_string_equal(active->dst_addr, "10.0.0.1");
 	assert_int_equal(passive->listener_id, listener->object.id);
@@ -95,17 +95,17 @@ SVC_TEST(test_services_connections__a_taken_name_names_its_holder)
 	assert_int_equal(svc->daemon->connections->open, 1);
 	SVC_UNTIL(svc, one->conn->state == VBD_CONN_ESTABLISHED);
 	svc_close(svc, one);
-	assert_ptr_equal(vbd_object_find(svc->daemon->connections, "mine", &err), one);
+	assert_ptr_equal(svc_find(svc->daemon->connections, "mine", &err), one);
 	/* An ended connection keeps its name, which leads to the new one. */
 	two = svc_connect(svc, &spec);
 	assert_string_equal(two->object.name, "mine");
 	assert_string_equal(one->object.name, "mine");
-	assert_ptr_equal(vbd_object_find(svc->daemon->connections, "mine", &err), two);
+	assert_ptr_equal(svc_find(svc->daemon->connections, "mine", &err), two);
 	SVC_UNTIL(svc, two->conn->state == VBD_CONN_ESTABLISHED);
 	svc_close(svc, two);
-	assert_ptr_equal(vbd_object_find(svc->daemon->connections, "mine", &err), two);
+	assert_ptr_equal(svc_find(svc->daemon->connections, "mine", &err), two);
 	vbd_object_delete(&two->object);
-	SVC_UNTIL(svc, vbd_object_find(svc->daemon->connections, "mine", &err) == one);
+	SVC_UNTIL(svc, svc_find(svc->daemon->connections, "mine", &err) == one);
 }
 
 SVC_TEST(test_services_connections__bad_specs_are_refused_at_once)
@@ -527,8 +527,8 @@ static void send_hello(struct svc *svc, const struct svc_pair *pair)
 	uint64_t before = pair->passive->inbox.last_seq;
 	struct vbd_transfer_record *record;
 
-	assert_int_equal(vbd_transfer_send_message(pair->active, (const uint8_t *)"hello", 5, NULL,
-				 10000, &record, &svc->err),
+	assert_int_equal(svc_send_message(pair->active, (const uint8_t *)"hello", 5, NULL, 10000,
+				 &record, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, pair->passive->inbox.last_seq == before + 1);
 }
@@ -652,7 +652,7 @@ SVC_TEST(test_services_connections__the_history_keeps_the_newest)
 		assert_int_equal(object->id, expected++);
 	assert_int_equal(svc->daemon->connections_failed, 10);
 	/* Deleting one record keeps the count correct. */
-	vbd_object_delete(vbd_object_find(svc->daemon->connections, "9", &svc->err));
+	vbd_object_delete(svc_find(svc->daemon->connections, "9", &svc->err));
 	svc_turn(svc);
 	assert_int_equal(svc->daemon->connections->ended.count, 2);
 }
@@ -756,8 +756,8 @@ SVC_TEST(test_services_connections__a_full_inbox_holds_the_sender_back)
 
 	for (int i = 0; i < 4; i++)
 		send_text(svc, pair.active, "full");
-	assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"more", 4, NULL,
-				 10000, &record, &svc->err),
+	assert_int_equal(svc_send_message(pair.active, (const uint8_t *)"more", 4, NULL, 10000,
+				 &record, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_RUNNING);
 	SVC_UNTIL(svc, pair.passive->inbox.count == 4);
@@ -918,9 +918,9 @@ SVC_TEST(test_services_connections__the_open_ones_are_counted_for_their_owner)
 	struct svc_pair pair;
 
 	alice->role = VBD_ROLE_OPERATE;
-	svc->daemon->callers.current = alice;
+	svc->origin.caller = alice;
 	pair = svc_pair(svc, svc_listen(svc, NULL));
-	svc->daemon->callers.current = NULL;
+	svc->origin.caller = NULL;
 	failed = svc_connect(svc, &nowhere);
 	assert_int_equal(vbd_tally_seen(svc->daemon->connections, alice).open, 3);
 	SVC_UNTIL(svc, failed->object.ended);

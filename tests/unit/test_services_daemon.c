@@ -368,8 +368,8 @@ SVC_TEST(test_services_daemon__nothing_new_begins_while_it_stops)
 	assert_int_equal(
 		vbd_listener_create(svc->daemon, &listener_spec, &listener, NULL), VBD_E_STOPPING);
 	assert_int_equal(vbd_buffer_create(svc->daemon, &buffer_spec, NULL, NULL), VBD_E_STOPPING);
-	assert_int_equal(vbd_transfer_send_message(
-				 pair.active, (const uint8_t *)"x", 1, NULL, 100, &record, NULL),
+	assert_int_equal(
+		svc_send_message(pair.active, (const uint8_t *)"x", 1, NULL, 100, &record, NULL),
 		VBD_E_STOPPING);
 	assert_false(vbd_daemon_is_drained(svc->daemon));
 	vbd_timer_set(pair.active->object.deadline, 0);

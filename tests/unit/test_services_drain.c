@@ -18,8 +18,8 @@ static struct vbd_transfer_record *begin_send(struct svc *svc, const struct svc_
 	struct vbd_transfer_record *record = NULL;
 
 	fake_loopback(false);
-	assert_int_equal(vbd_transfer_send_message(pair->active, (const uint8_t *)"x", 1, NULL,
-				 60000, &record, &svc->err),
+	assert_int_equal(svc_send_message(pair->active, (const uint8_t *)"x", 1, NULL, 60000,
+				 &record, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_RUNNING);
 	return record;
@@ -70,10 +70,11 @@ SVC_TEST(test_services_drain__nothing_new_begins)
 	assert_int_equal(
 		vbd_listener_create(svc->daemon, &listener_spec, &listener, NULL), VBD_E_DRAINING);
 	assert_int_equal(vbd_buffer_create(svc->daemon, &buffer_spec, NULL, NULL), VBD_E_DRAINING);
-	assert_int_equal(vbd_transfer_send_message(
-				 pair.active, (const uint8_t *)"x", 1, NULL, 100, &record, NULL),
+	assert_int_equal(
+		svc_send_message(pair.active, (const uint8_t *)"x", 1, NULL, 100, &record, NULL),
 		VBD_E_DRAINING);
-	assert_int_equal(vbd_pd_request(svc->daemon, "", "", &shared, NULL), VBD_E_DRAINING);
+	assert_int_equal(
+		vbd_pd_request(svc->daemon, &svc->origin, "", "", &shared, NULL), VBD_E_DRAINING);
 	assert_int_equal(vbd_cq_request(svc->daemon, &cq_spec, &shared, NULL), VBD_E_DRAINING);
 	assert_int_equal(
 		vbd_srq_request(svc->daemon, &srq_spec, NULL, NULL, NULL, NULL), VBD_E_DRAINING);
@@ -179,8 +180,8 @@ SVC_TEST(test_services_drain__the_last_of_many_transfers_is_cancelled)
 	svc_restart(svc);
 	pair = svc_pair(svc, svc_listen(svc, NULL));
 	for (int i = 1; i <= 1001; i++) {
-		assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"x", 1,
-					 NULL, 60000, &record, &svc->err),
+		assert_int_equal(svc_send_message(pair.active, (const uint8_t *)"x", 1, NULL, 60000,
+					 &record, &svc->err),
 			VBD_OK);
 		SVC_UNTIL(svc, record->object.ended);
 		if (i % 4 == 0) {

@@ -127,7 +127,7 @@ static struct vbd_transfer_record *say(struct svc *svc, struct vbd_endpoint_reco
 		.qp = &from->endpoint->qp, .peer = peer, .group = group};
 	struct vbd_transfer_record *record = NULL;
 
-	assert_int_equal(vbd_transfer_send_datagram(svc->daemon, &to, (const uint8_t *)text,
+	assert_int_equal(vbd_transfer_send(svc->daemon, &to, (const uint8_t *)text,
 				 (uint32_t)strlen(text), NULL, 10000, &record, &svc->err),
 		VBD_OK);
 	return record;
@@ -674,8 +674,8 @@ static void refuse_datagram(
 	struct vbd_transfer_record *record = NULL;
 	struct vbd_error err = {0};
 
-	assert_int_equal(vbd_transfer_send_datagram(svc->daemon, to, (const uint8_t *)"a", 1, NULL,
-				 1000, &record, &err),
+	assert_int_equal(vbd_transfer_send(svc->daemon, to, (const uint8_t *)"a", 1, NULL, 1000,
+				 &record, &err),
 		VBD_E_WRONG_STATE);
 	assert_string_equal(err.pointer, pointer);
 	assert_null(record);
@@ -848,8 +848,8 @@ SVC_TEST(test_services_endpoints__a_datagram_is_not_longer_than_the_mtu)
 	char mtu[16];
 
 	(void)snprintf(mtu, sizeof(mtu), " %u ", here->endpoint->mtu_bytes);
-	assert_int_equal(vbd_transfer_send_datagram(svc->daemon, &to, data,
-				 here->endpoint->mtu_bytes + 1, NULL, 1000, &record, &err),
+	assert_int_equal(vbd_transfer_send(svc->daemon, &to, data, here->endpoint->mtu_bytes + 1,
+				 NULL, 1000, &record, &err),
 		VBD_E_MESSAGE_TOO_LONG);
 	assert_string_equal(err.pointer, "/data");
 	from_buffer.buffer = svc_buffer(svc, "", sizeof(data), 0);
@@ -859,8 +859,8 @@ SVC_TEST(test_services_endpoints__a_datagram_is_not_longer_than_the_mtu)
 		VBD_E_MESSAGE_TOO_LONG);
 	assert_string_equal(long_err.pointer, "/length_bytes");
 	assert_non_null(strstr(err.text, mtu));
-	assert_int_equal(vbd_transfer_send_datagram(svc->daemon, &to, data,
-				 here->endpoint->mtu_bytes, NULL, 10000, &record, &svc->err),
+	assert_int_equal(vbd_transfer_send(svc->daemon, &to, data, here->endpoint->mtu_bytes, NULL,
+				 10000, &record, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, is_over(record));
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);

@@ -35,6 +35,7 @@ static struct vbd_transfer_record *begin(
 	const struct scene *scene, enum vbd_op op, uint64_t offset, uint32_t rkey)
 {
 	const struct vbd_transfer_spec spec = {
+		.origin = scene->svc->origin,
 		.qp = &scene->pair.active->conn->qp,
 		.buffer = scene->here,
 		.op = op,
@@ -113,7 +114,8 @@ SVC_TEST(test_evidence__no_memory_is_open_to_the_peer)
 static struct vbd_buffer *buffer_in(struct svc *svc, uint64_t size_bytes, unsigned int access,
 	uint64_t pd_id, const char *device)
 {
-	struct vbd_buffer_spec spec = {.size_bytes = size_bytes, .access = access, .pd_id = pd_id};
+	struct vbd_buffer_spec spec = {
+		.origin = svc->origin, .size_bytes = size_bytes, .access = access, .pd_id = pd_id};
 	struct vbd_buffer *buffer = NULL;
 
 	(void)snprintf(spec.device_name, sizeof(spec.device_name), "%s", device);
@@ -142,7 +144,9 @@ SVC_TEST(test_evidence__the_memory_that_is_open_is_told)
 
 	(void)fake_device_add("fake1");
 	unit_rescan(svc->daemon->fabric);
-	assert_int_equal(vbd_pd_request(svc->daemon, "other", "fake0", &pd, &svc->err), VBD_OK);
+	assert_int_equal(
+		vbd_pd_request(svc->daemon, &svc->origin, "other", "fake0", &pd, &svc->err),
+		VBD_OK);
 	(void)buffer_in(svc, 100, VBD_ACCESS_REMOTE_READ, 0, "fake1");
 	incident = refused(svc);
 	assert_true(incident->nothing_open);
@@ -181,10 +185,10 @@ SVC_TEST(test_evidence__memory_of_another_owner_is_not_told)
 
 	(void)fake_device_add("fake1");
 	unit_rescan(svc->daemon->fabric);
-	callers->current = alice;
+	svc->origin.caller = alice;
 	buffers[0] = buffer_in(svc, 300, VBD_ACCESS_REMOTE_READ, 0, "fake0");
 	buffers[1] = buffer_in(svc, 300, VBD_ACCESS_REMOTE_READ, 0, "fake1");
-	callers->current = NULL;
+	svc->origin.caller = NULL;
 	incident = refused(svc);
 	assert_true(incident->nothing_open);
 	assert_false(incident->other_pd_open);
@@ -210,9 +214,9 @@ SVC_TEST(test_evidence__a_transfer_that_waits_is_told_to_who_sees_it)
 	alice->role = bob->role = VBD_ROLE_OPERATE;
 	scene = make_scene(svc, VBD_ACCESS_REMOTE_WRITE);
 	fake_loopback(false);
-	callers->current = alice;
+	svc->origin.caller = alice;
 	record = begin(&scene, VBD_OP_WRITE, 0, 4711);
-	callers->current = NULL;
+	svc->origin.caller = NULL;
 	record->transfer.created_ns -= 2 * VBD_NS_PER_S;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(readers); i++) {
 		const struct vbd_incident *incident = &explained.facts.incident;

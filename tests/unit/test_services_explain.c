@@ -132,8 +132,8 @@ SVC_TEST(test_explain__an_inbox_tells_when_the_peer_was_heard_last)
 	assert_said("and nothing has failed; the peer has sent no message yet.");
 	vbd_explain_connection(pair.passive, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said(", and nothing has failed.");
-	assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"x", 1, NULL,
-				 60000, &record, &svc->err),
+	assert_int_equal(svc_send_message(pair.active, (const uint8_t *)"x", 1, NULL, 60000,
+				 &record, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, pair.active->inbox.last_seq == 1);
 	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
@@ -1010,7 +1010,7 @@ SVC_TEST(test_explain__the_way_is_asked_for_on_the_pool)
 
 	fake_netroute(&netroute);
 	assert_int_equal(
-		vbd_look_at_route(svc->daemon, &dst, NULL, on_netroute, &answer, &svc->err),
+		vbd_look_at_route(svc->daemon, NULL, &dst, NULL, on_netroute, &answer, &svc->err),
 		VBD_OK);
 	assert_int_equal(answer.calls, 0);
 	SVC_UNTIL(svc, answer.calls);
@@ -1018,7 +1018,7 @@ SVC_TEST(test_explain__the_way_is_asked_for_on_the_pool)
 	assert_string_equal(answer.netroute.netdev, "eth7");
 	fake_fail_next("netlink", EPROTONOSUPPORT);
 	assert_int_equal(
-		vbd_look_at_route(svc->daemon, &dst, NULL, on_netroute, &answer, &svc->err),
+		vbd_look_at_route(svc->daemon, NULL, &dst, NULL, on_netroute, &answer, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, answer.calls == 2);
 	assert_false(answer.found);
@@ -1031,7 +1031,7 @@ SVC_TEST(test_explain__who_asks_when_the_daemon_ends_is_answered)
 	struct answer answer = {0};
 
 	assert_int_equal(
-		vbd_look_at_route(svc->daemon, &dst, NULL, on_netroute, &answer, &svc->err),
+		vbd_look_at_route(svc->daemon, NULL, &dst, NULL, on_netroute, &answer, &svc->err),
 		VBD_OK);
 	svc_stop(svc);
 	assert_int_equal(answer.calls, 1);

@@ -401,9 +401,9 @@ FAULTS_TEST(test_faults__labels_select_connections)
 	struct vbd_fault_record *record;
 
 	vbd_labels_add(labels, "job", "x");
-	svc->daemon->new_labels = labels;
+	svc->origin.labels = labels;
 	labelled = svc_connect(svc, &to);
-	svc->daemon->new_labels = NULL;
+	svc->origin.labels = NULL;
 	vbd_labels_unref(labels);
 	SVC_UNTIL(svc, labelled->conn->state == VBD_CONN_ESTABLISHED);
 	record = inject(svc, &missed);

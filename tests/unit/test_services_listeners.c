@@ -49,9 +49,9 @@ SVC_TEST(test_services_listeners__a_port_is_picked_and_shown)
 	listener = svc_listen(svc, &spec);
 	assert_int_not_equal(vbd_addr_port(&listener->addr), 0);
 	assert_int_equal(listener->state, VBD_LISTENER_LISTENING);
-	assert_ptr_equal(vbd_object_find(svc->daemon->listeners, "door", &svc->err), listener);
-	assert_ptr_equal(vbd_object_find(svc->daemon->listeners, "1", &svc->err), listener);
-	assert_null(vbd_object_find(svc->daemon->listeners, "window", &svc->err));
+	assert_ptr_equal(svc_find(svc->daemon->listeners, "door", &svc->err), listener);
+	assert_ptr_equal(svc_find(svc->daemon->listeners, "1", &svc->err), listener);
+	assert_null(svc_find(svc->daemon->listeners, "window", &svc->err));
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_CREATED), 1);
 }
 
@@ -139,7 +139,7 @@ SVC_TEST(test_services_listeners__manual_waits_for_a_decision)
 	assert_int_equal(listener->accepted, 1);
 	SVC_UNTIL(svc, one->conn->state == VBD_CONN_ESTABLISHED);
 	assert_int_equal(one->conn->params.qp.service, VBD_SERVICE_ECHO);
-	assert_ptr_equal(vbd_object_find(svc->daemon->connections, "guest", &svc->err), one);
+	assert_ptr_equal(svc_find(svc->daemon->connections, "guest", &svc->err), one);
 	/* The name is taken now, and the request still waits. */
 	assert_int_equal(vbd_connection_accept(two, &how, &err), VBD_E_NAME_TAKEN);
 	assert_int_equal(two->conn->state, VBD_CONN_REQUESTED);

@@ -107,8 +107,8 @@ SVC_TEST(test_services_probes__our_rping_answers_our_client)
 	assert_int_equal(svc->daemon->probes_done, 4);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_PROBE_CREATED), 4);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_PROBE_ENDED), 4);
-	assert_non_null(vbd_object_find(svc->daemon->probes, "4", &svc->err));
-	assert_null(vbd_object_find(svc->daemon->probes, "5", &svc->err));
+	assert_non_null(svc_find(svc->daemon->probes, "4", &svc->err));
+	assert_null(svc_find(svc->daemon->probes, "5", &svc->err));
 }
 
 SVC_TEST(test_services_probes__what_can_not_work_is_refused)
@@ -126,30 +126,29 @@ SVC_TEST(test_services_probes__what_can_not_work_is_refused)
 }
 
 static void second_is_refused(
-	struct svc *svc, const struct vbd_probe_spec *spec, struct vbd_caller *as, const char *says)
+	struct svc *svc, struct vbd_probe_spec spec, struct vbd_caller *as, const char *says)
 {
 	struct vbd_probe_record *record = NULL;
 	struct vbd_error err = {0};
 
-	svc->daemon->callers.current = as;
-	assert_int_equal(vbd_probe_create(svc->daemon, spec, &record, &err), VBD_E_IN_USE);
-	svc->daemon->callers.current = NULL;
+	spec.origin.caller = as;
+	assert_int_equal(vbd_probe_create(svc->daemon, &spec, &record, &err), VBD_E_IN_USE);
 	assert_non_null(strstr(err.text, says));
 }
 
 SVC_TEST(test_services_probes__a_probe_of_another_caller_is_not_named)
 {
 	struct svc_pair pair = pair_to(svc, VBD_SERVICE_INBOX);
-	const struct vbd_probe_spec spec = spec_of(pair.active);
+	struct vbd_probe_spec spec = spec_of(pair.active);
 	struct vbd_caller *alice = vbd_callers_get(&svc->daemon->callers, "alice");
 	struct vbd_caller *bob = vbd_callers_get(&svc->daemon->callers, "bob");
 
 	alice->role = VBD_ROLE_OPERATE;
 	bob->role = VBD_ROLE_OPERATE;
-	svc->daemon->callers.current = bob;
+	spec.origin.caller = bob;
 	(void)begin(svc, &spec);
-	second_is_refused(svc, &spec, bob, "probe 1 already runs");
-	second_is_refused(svc, &spec, alice, "a probe of another caller already runs");
+	second_is_refused(svc, spec, bob, "probe 1 already runs");
+	second_is_refused(svc, spec, alice, "a probe of another caller already runs");
 	svc_close(svc, pair.active);
 	vbd_caller_unref(alice);
 	vbd_caller_unref(bob);

@@ -339,7 +339,8 @@ SVC_TEST(test_reports__memory_of_another_domain_is_not_granted)
 	struct vbd_buffer *buffers[2] = {NULL};
 	struct vbd_shared *pd = NULL;
 
-	assert_int_equal(vbd_pd_request(svc->daemon, "other", "", &pd, &svc->err), VBD_OK);
+	assert_int_equal(
+		vbd_pd_request(svc->daemon, &svc->origin, "other", "", &pd, &svc->err), VBD_OK);
 	for (int i = 0; i < 2; i++) {
 		in_pd.pd_id = i ? pd->object.id : 0;
 		assert_int_equal(

@@ -10,13 +10,14 @@ static struct vbd_pd *make_pd(struct svc *svc, const char *name)
 {
 	struct vbd_shared *pd = NULL;
 
-	assert_int_equal(vbd_pd_request(svc->daemon, name, "", &pd, &svc->err), VBD_OK);
+	assert_int_equal(
+		vbd_pd_request(svc->daemon, &svc->origin, name, "", &pd, &svc->err), VBD_OK);
 	return pd->pd;
 }
 
 static struct vbd_cq *make_cq(struct svc *svc, const char *name, uint32_t cqe)
 {
-	struct vbd_cq_spec spec = {.cqe = cqe};
+	struct vbd_cq_spec spec = {.origin = svc->origin, .cqe = cqe};
 	struct vbd_shared *cq = NULL;
 
 	(void)snprintf(spec.name, sizeof(spec.name), "%s", name);
@@ -109,7 +110,7 @@ static enum vbd_status delete_shared(
 {
 	struct vbd_users users;
 
-	return vbd_shared_delete(record_of(registry, id), &users, err);
+	return vbd_shared_delete(record_of(registry, id), NULL, &users, err);
 }
 
 /* A listener whose connections use @srq. */
@@ -127,8 +128,8 @@ static void send_text(struct svc *svc, struct vbd_connection *connection, const 
 {
 	struct vbd_transfer_record *record = NULL;
 
-	assert_int_equal(vbd_transfer_send_message(connection, (const uint8_t *)text,
-				 (uint32_t)strlen(text), NULL, 10000, &record, &svc->err),
+	assert_int_equal(svc_send_message(connection, (const uint8_t *)text, (uint32_t)strlen(text),
+				 NULL, 10000, &record, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
@@ -150,10 +151,12 @@ SVC_TEST(test_resources__each_is_found_by_name_and_id)
 	assert_ptr_equal(svc_find_shared(svc->daemon->srqs, "shared", &svc->err), srq);
 	(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)pd->id);
 	assert_ptr_equal(svc_find_shared(svc->daemon->pds, id, &svc->err), pd);
-	assert_int_equal(vbd_pd_request(svc->daemon, "mine", "", &other, &err), VBD_E_NAME_TAKEN);
+	assert_int_equal(vbd_pd_request(svc->daemon, &svc->origin, "mine", "", &other, &err),
+		VBD_E_NAME_TAKEN);
 	assert_string_equal(err.pointer, "/name");
 	assert_null(svc_find_shared(svc->daemon->srqs, "nobody", &err));
-	assert_int_equal(vbd_pd_request(svc->daemon, "x", "fake9", &other, NULL), VBD_E_NO_DEVICE);
+	assert_int_equal(vbd_pd_request(svc->daemon, &svc->origin, "x", "fake9", &other, NULL),
+		VBD_E_NO_DEVICE);
 }
 
 SVC_TEST(test_resources__one_that_the_device_refuses_says_why)
@@ -165,7 +168,8 @@ SVC_TEST(test_resources__one_that_the_device_refuses_says_why)
 	struct vbd_error err = {0};
 
 	fake_fail_next("ibv_alloc_pd", ENOMEM);
-	assert_int_not_equal(vbd_pd_request(svc->daemon, "", "", &shared, &err), VBD_OK);
+	assert_int_not_equal(
+		vbd_pd_request(svc->daemon, &svc->origin, "", "", &shared, &err), VBD_OK);
 	assert_string_equal(err.call, "ibv_alloc_pd");
 	err = (struct vbd_error){0};
 	fake_fail_next("ibv_create_cq", ENOMEM);
@@ -343,19 +347,19 @@ static bool is_labelled(const struct vbd_object *object)
 /* The fabric makes objects by itself meanwhile: those have no labels. */
 SVC_TEST(test_resources__what_a_request_makes_has_its_labels)
 {
-	const struct vbd_srq_spec spec = {.params = {.depth = 4, .recv_size_bytes = 8}};
+	struct vbd_srq_spec spec = {.params = {.depth = 4, .recv_size_bytes = 8}};
 	struct vbd_labels *labels = vbd_labels_create(1);
 	struct vbd_srq_creation *creation;
 	struct outcome outcome = {0};
 
 	vbd_labels_add(labels, "job", "x");
-	svc->daemon->new_labels = labels;
+	spec.origin.labels = svc->origin.labels = labels;
 	assert_true(is_labelled(&record_of(svc->daemon->pds, make_pd(svc, "p")->id)->object));
 	assert_true(is_labelled(&record_of(svc->daemon->cqs, make_cq(svc, "c", 64)->id)->object));
 	assert_int_equal(
 		vbd_srq_request(svc->daemon, &spec, on_made, &outcome, &creation, &svc->err),
 		VBD_OK);
-	svc->daemon->new_labels = NULL;
+	svc->origin.labels = NULL;
 	vbd_labels_unref(labels);
 	SVC_UNTIL(svc, outcome.ended);
 	assert_true(is_labelled(&outcome.srq->object));
@@ -372,8 +376,8 @@ SVC_TEST(test_resources__there_are_as_many_as_the_limits_say)
 	svc->config.limits.objects = 2; /* the device's own PD counts as one */
 	svc_restart(svc);
 	(void)make_pd(svc, "one");
-	assert_int_equal(
-		vbd_pd_request(svc->daemon, "two", "", &shared, &err), VBD_E_LIMIT_REACHED);
+	assert_int_equal(vbd_pd_request(svc->daemon, &svc->origin, "two", "", &shared, &err),
+		VBD_E_LIMIT_REACHED);
 	assert_int_equal(err.limit, 2);
 	assert_string_equal(err.limit_name, "limits.objects");
 	assert_int_equal(request_srq(svc, &srq_spec, &shared, NULL), VBD_OK);
@@ -460,7 +464,9 @@ SVC_TEST(test_resources__two_devices_do_not_meet)
 
 	(void)fake_device_add("fake1");
 	unit_rescan(svc->daemon->fabric);
-	assert_int_equal(vbd_pd_request(svc->daemon, "away", "fake1", &away, &svc->err), VBD_OK);
+	assert_int_equal(
+		vbd_pd_request(svc->daemon, &svc->origin, "away", "fake1", &away, &svc->err),
+		VBD_OK);
 	assert_string_equal(away->pd->device->name, "fake1");
 
 	buffer_spec.pd_id = away->pd->id;
@@ -502,7 +508,7 @@ SVC_TEST(test_resources__what_uses_a_domain_is_listed)
 	struct vbd_users users;
 
 	assert_int_equal(vbd_buffer_create(svc->daemon, &buffer_spec, &buffer, &svc->err), VBD_OK);
-	vbd_shared_users_of(shared, &users);
+	vbd_shared_users_of(shared, NULL, &users);
 	assert_int_equal(users.total, 1);
 	assert_string_equal(users.paths[0], "/v1/buffers/1");
 	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_READY);
@@ -510,18 +516,18 @@ SVC_TEST(test_resources__what_uses_a_domain_is_listed)
 	endpoint_spec.params.qp.pd_id = pd->id;
 	assert_int_equal(
 		vbd_endpoint_create(svc->daemon, &endpoint_spec, &endpoint, &svc->err), VBD_OK);
-	vbd_shared_users_of(shared, &users);
+	vbd_shared_users_of(shared, NULL, &users);
 	assert_int_equal(users.total, 2);
 	assert_string_equal(users.paths[0], "/v1/ud_endpoints/1");
 	assert_string_equal(users.paths[1], "/v1/buffers/1");
-	assert_int_equal(vbd_shared_delete(shared, &users, &err), VBD_E_IN_USE);
+	assert_int_equal(vbd_shared_delete(shared, NULL, &users, &err), VBD_E_IN_USE);
 	vbd_object_delete(&endpoint->object);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc,
 		vbd_registry_count(svc->daemon->ud_endpoints) == 0 && svc->daemon->pool_jobs == 0);
-	vbd_shared_users_of(shared, &users);
+	vbd_shared_users_of(shared, NULL, &users);
 	assert_int_equal(users.total, 0);
-	assert_int_equal(vbd_shared_delete(shared, &users, &svc->err), VBD_OK);
+	assert_int_equal(vbd_shared_delete(shared, NULL, &users, &svc->err), VBD_OK);
 }
 
 SVC_TEST(test_resources__what_is_used_is_not_deleted)
@@ -541,7 +547,7 @@ SVC_TEST(test_resources__what_is_used_is_not_deleted)
 	listener = listen_shared(svc, srq->srq, VBD_SERVICE_INBOX);
 	pair = svc_pair(svc, listener);
 	assert_int_equal(delete_shared(svc->daemon->srqs, srq->object.id, NULL), VBD_E_IN_USE);
-	vbd_shared_users_of(srq, &users);
+	vbd_shared_users_of(srq, NULL, &users);
 	assert_int_equal(users.total, 2);
 	assert_non_null(strstr(users.paths[0], "/v1/listeners/"));
 	assert_non_null(strstr(users.paths[1], "/v1/connections/"));
@@ -663,8 +669,8 @@ SVC_TEST(test_resources__who_reads_slowly_holds_all_back_and_loses_nothing)
 
 	for (int i = 0; i < 4; i++)
 		send_text(svc, slow.active, "full");
-	assert_int_equal(vbd_transfer_send_message(other.active, (const uint8_t *)"more", 4, NULL,
-				 10000, &record, &svc->err),
+	assert_int_equal(svc_send_message(other.active, (const uint8_t *)"more", 4, NULL, 10000,
+				 &record, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_RUNNING);
 	SVC_UNTIL(svc, slow.passive->inbox.count == 4);

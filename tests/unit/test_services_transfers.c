@@ -110,8 +110,8 @@ SVC_TEST(test_services_transfers__a_write_and_a_read)
 	assert_int_equal(UNIT_BYTES(&scene.here->mem)[99], 0);
 	assert_int_equal(UNIT_BYTES(&scene.here->mem)[300], 0);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_ENDED), 2);
-	assert_ptr_equal(vbd_object_find(svc->daemon->transfers, "2", &svc->err), record);
-	assert_null(vbd_object_find(svc->daemon->transfers, "3", &svc->err));
+	assert_ptr_equal(svc_find(svc->daemon->transfers, "2", &svc->err), record);
+	assert_null(svc_find(svc->daemon->transfers, "3", &svc->err));
 }
 
 SVC_TEST(test_services_transfers__a_chunk_is_no_longer_than_the_port_carries)
@@ -132,8 +132,8 @@ SVC_TEST(test_services_transfers__a_chunk_is_no_longer_than_the_port_carries)
 	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 2);
 	spec.op = VBD_OP_SEND;
 	assert_refused(&scene, &spec, VBD_E_OUT_OF_RANGE, "/length_bytes");
-	assert_int_equal(vbd_transfer_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem),
-				 513, NULL, 1000, &record, &err),
+	assert_int_equal(svc_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem), 513,
+				 NULL, 1000, &record, &err),
 		VBD_E_OUT_OF_RANGE);
 }
 
@@ -188,8 +188,8 @@ SVC_TEST(test_services_transfers__messages_of_every_size)
 		const struct vbd_message *message;
 
 		memset(data, (int)i + 1, sizes[i]);
-		assert_int_equal(vbd_transfer_send_message(pair.active, data, sizes[i], NULL, 10000,
-					 &record, &svc->err),
+		assert_int_equal(svc_send_message(pair.active, data, sizes[i], NULL, 10000, &record,
+					 &svc->err),
 			VBD_OK);
 		/* The bytes were copied, so the caller may change its own. */
 		memset(data, 0xff, sizeof(data));
@@ -204,8 +204,8 @@ SVC_TEST(test_services_transfers__messages_of_every_size)
 		assert_int_equal(
 			vbd_connection_delete_messages(pair.passive, i + 1, &svc->err), VBD_OK);
 	}
-	assert_int_equal(vbd_transfer_send_message(pair.active, data, VBD_MESSAGE_BYTES_MAX + 1,
-				 NULL, 1000, &record, &err),
+	assert_int_equal(svc_send_message(pair.active, data, VBD_MESSAGE_BYTES_MAX + 1, NULL, 1000,
+				 &record, &err),
 		VBD_E_TOO_LONG);
 	assert_string_equal(err.pointer, "/data");
 }
@@ -220,17 +220,16 @@ SVC_TEST(test_services_transfers__long_messages_have_so_many_slots)
 	/* Nothing completes: the peer has too few receives. */
 	fake_loopback(false);
 	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
-		assert_int_equal(
-			vbd_transfer_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem),
-				65, NULL, 10000, &records[i], &svc->err),
+		assert_int_equal(svc_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem),
+					 65, NULL, 10000, &records[i], &svc->err),
 			VBD_OK);
-	assert_int_equal(vbd_transfer_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem),
-				 65, NULL, 10000, &record, &err),
+	assert_int_equal(svc_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem), 65, NULL,
+				 10000, &record, &err),
 		VBD_E_TOO_MANY_REQUESTS);
 	assert_int_equal(err.limit, VBD_MSGPOOL_SLOTS);
 	/* A short message needs no slot. */
-	assert_int_equal(vbd_transfer_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem),
-				 64, NULL, 10000, &record, &svc->err),
+	assert_int_equal(svc_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem), 64, NULL,
+				 10000, &record, &svc->err),
 		VBD_OK);
 	assert_int_equal(svc->daemon->transfers->open, VBD_MSGPOOL_SLOTS + 1);
 	vbd_connection_close(scene.pair.active);
@@ -454,7 +453,7 @@ SVC_TEST(test_services_transfers__without_memory_nothing_is_left)
 		struct vbd_error err = {0};
 
 		fake_memory_fail_nth(++nth);
-		if (vbd_transfer_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem),
+		if (svc_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem),
 			    nth % 2 ? 10 : 64, NULL, 10000, &record, &err) == VBD_OK)
 			wait_for_end(svc, record);
 		failed = fake_memory_failed();
@@ -735,7 +734,7 @@ SVC_TEST(test_services_transfers__the_newest_records_are_kept)
 	vbd_registry_for_each (object, svc->daemon->transfers)
 		assert_int_equal(object->id, expected++);
 	assert_int_equal(expected, 6);
-	vbd_object_delete(vbd_object_find(svc->daemon->transfers, "5", &svc->err));
+	vbd_object_delete(svc_find(svc->daemon->transfers, "5", &svc->err));
 	svc_turn(svc);
 	assert_int_equal(svc->daemon->transfers->ended.count, 1);
 	assert_int_equal(svc->daemon->transfers_done, 5);

@@ -212,7 +212,7 @@ SVC_TEST(test_services_windows__their_buffer_stays_and_names_them)
 	struct vbd_users users;
 
 	assert_int_equal(vbd_buffer_delete(scene.target, &err), VBD_E_IN_USE);
-	vbd_buffer_users_of(scene.target, &users);
+	vbd_buffer_users_of(scene.target, NULL, &users);
 	assert_int_equal(users.total, 1);
 	assert_string_equal(users.paths[0], "/v1/windows/1");
 	vbd_object_delete(&record->object);
@@ -485,6 +485,6 @@ SVC_TEST(test_services_windows__ended_windows_make_room)
 	(void)snprintf(spec.name, sizeof(spec.name), "mine");
 	(void)open_window(svc, &spec);
 	assert_int_equal(vbd_registry_count(svc->daemon->windows), 2);
-	assert_non_null(vbd_object_find(svc->daemon->windows, "mine", &svc->err));
-	assert_null(vbd_object_find(svc->daemon->windows, "1", NULL));
+	assert_non_null(svc_find(svc->daemon->windows, "mine", &svc->err));
+	assert_null(svc_find(svc->daemon->windows, "1", NULL));
 }

@@ -125,7 +125,6 @@ static void open_api(struct life *life)
 		VBD_OK);
 	vbd_caller_list_fini(&list);
 	vbd_credentials_use(life->credentials, NULL);
-	config.auth.callers = &life->svc->daemon->callers;
 	config.auth.credentials = life->credentials;
 	config.context = &life->api;
 	life->dispatch = vbd_dispatch_create(&config);
