@@ -57,7 +57,8 @@ make_older() {
 for package in "${packages[@]}"; do
 	dpkg-deb -f "$folder/$package-dbgsym_${version}"_*.deb Build-Ids | grep -q .
 done
-lintian --allow-root --pedantic --display-info --fail-on error,warning,info,pedantic "$changes"
+# lintian leaves databases in TMPDIR.
+TMPDIR=$scratch lintian --allow-root --pedantic --display-info --fail-on error,warning,info,pedantic "$changes"
 
 make_root "$scratch/root"
 mkdir -p "$scratch/root/packages"/{new,older}
