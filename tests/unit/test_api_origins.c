@@ -8,14 +8,10 @@
 #include "tests/unit/rest.h"
 #include "tests/unit/transport.h"
 
-#include <stdlib.h>
-
 #define CALLERS 3
 
 /* The label "by" of what each of them makes is its name. */
 static const char *const callers[CALLERS] = {"alice", "bob", "control"};
-
-#define DOOR 7471
 
 static void begin(struct rest *rest)
 {
@@ -48,7 +44,8 @@ static void fill(const char *text, const char *caller, char *filled, size_t room
 	filled[at] = '\0';
 }
 
-static int send_as(struct rest *rest, const char *caller, const char *path, const char *body)
+static int send_as(struct rest *rest, const char *caller, const char *method, const char *path,
+	const char *body)
 {
 	char headers[128], filled_path[128], filled[1024];
 	int fd;
@@ -57,7 +54,7 @@ static int send_as(struct rest *rest, const char *caller, const char *path, cons
 	fill(path, caller, filled_path, sizeof(filled_path));
 	fill(body, caller, filled, sizeof(filled));
 	rest->headers = headers;
-	fd = rest_send(rest, "POST", filled_path, filled);
+	fd = rest_send(rest, method, filled_path, filled);
 	rest->headers = REST_WAIT;
 	return fd;
 }
@@ -192,7 +189,8 @@ static void ask_as_all(struct rest *rest, const struct way *way)
 	(void)snprintf(body, sizeof(body), "{%s%s}", way->unlabelled ? "" : "'labels':{'by':'@'},",
 		way->body);
 	for (size_t i = first; i < CALLERS; i++)
-		fds[i] = send_as(rest, callers[i], way->path ? way->path : way->pattern, body);
+		fds[i] = send_as(
+			rest, callers[i], "POST", way->path ? way->path : way->pattern, body);
 	for (size_t i = first; i < CALLERS; i++)
 		receive_as(rest, callers[i], fds[i], !way->unlabelled);
 	check_all(rest);
@@ -208,16 +206,21 @@ static void open_door(struct rest *rest)
 	ask_as_all(rest, &door);
 }
 
-REST_TEST(test_api_origins__what_callers_make_at_a_time_is_of_each)
+static void make_all(struct rest *rest)
 {
-	const struct vbd_daemon *daemon = rest->svc->daemon;
-
 	begin(rest);
 	open_door(rest);
 	/* The memory for a batch is got in several turns. */
 	rest->svc->daemon->turns.budget_ns = 0;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(ways); i++)
 		ask_as_all(rest, &ways[i]);
+}
+
+REST_TEST(test_api_origins__what_callers_make_at_a_time_is_of_each)
+{
+	const struct vbd_daemon *daemon = rest->svc->daemon;
+
+	make_all(rest);
 	for (size_t i = 0; i < CALLERS - 1; i++) {
 		assert_int_equal(count_of(daemon->connections, callers[i]), 203);
 		assert_int_equal(count_of(daemon->buffers, callers[i]), 2);
@@ -233,9 +236,7 @@ REST_TEST(test_api_origins__each_route_that_makes_an_object_is_among_them)
 	(void)rest;
 	for (size_t i = 0; i < router.n_routes; i++) {
 		const struct vbd_route *route = &router.routes[i];
-		bool known = !route->create &&
-			     strcmp(route->pattern + strlen(route->pattern) - strlen("/messages"),
-				     "/messages") != 0;
+		bool known = !route->create && !strstr(route->pattern, "/messages");
 
 		for (size_t k = 0; k < VBD_ARRAY_LEN(ways); k++)
 			known |= strcmp(ways[k].pattern, route->pattern) == 0;
@@ -253,14 +254,82 @@ REST_TEST(test_api_origins__only_what_is_to_be_shared_is)
 
 	begin(rest);
 	for (size_t i = CALLERS; i > 0; i--)
-		fds[i - 1] =
-			send_as(rest, callers[i - 1], "/v1/buffers", i == CALLERS ? shared : plain);
+		fds[i - 1] = send_as(
+			rest, callers[i - 1], "POST", "/v1/buffers", i == CALLERS ? shared : plain);
 	for (size_t i = 0; i < CALLERS - 1; i++)
 		receive_as(rest, callers[i], fds[i], true);
 	assert_int_equal(rest_receive(rest, fds[CALLERS - 1]), 201);
 	check_all(rest);
 	vbd_registry_for_each (object, rest->svc->daemon->buffers)
 		assert_int_equal(object->shared, strcmp(object->name, "x-control") == 0);
+}
+
+/* --- what another caller has ----------------------------------------------------------------- */
+
+/* A request of bob is refused, and the answer does not tell which object of alice there is. */
+static void refuse_bob(
+	struct rest *rest, const char *method, const char *path, const char *body, const char *says)
+{
+	int status = rest_receive(rest, send_as(rest, "bob", method, path, body));
+
+	if (status < 400 || !strstr(rest->reply, says) || strstr(rest->reply, "belongs to /v1") ||
+		strstr(rest->reply, "mean b-alice"))
+		fail_msg("%s %s %s: %s", method, path, body, rest->reply);
+}
+
+REST_TEST(test_api_origins__what_another_caller_has_is_not_told)
+{
+	char body[1024];
+
+	make_all(rest);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ways); i++) {
+		const char *at = strchr(ways[i].body, '@');
+
+		if (strncmp(ways[i].body, "'name':", strlen("'name':")) != 0)
+			continue;
+		(void)snprintf(body, sizeof(body), "{%.*salice%s}", (int)(at - ways[i].body),
+			ways[i].body, at + 1);
+		refuse_bob(rest, "POST", ways[i].pattern, body, "is taken");
+	}
+	refuse_bob(rest, "GET", "/v1/transfers?buffer=b-alic", "", "there is no buffer");
+	refuse_bob(rest, "PATCH", "/v1/objects?object=buffer/b-alice", "{'labels':{}}",
+		"there is no buffer");
+}
+
+REST_TEST(test_api_origins__users_of_an_object_that_are_of_others_are_counted)
+{
+	make_all(rest);
+	receive_as(rest, "control",
+		send_as(rest, "control", "POST", "/v1/windows",
+			"{'labels':{'by':'@'},'buffer':'b-alice','connection':'c-@','type':1,"
+			"'access':['remote_read']}"),
+		true);
+	assert_int_equal(
+		rest_receive(rest, send_as(rest, "alice", "DELETE", "/v1/buffers/b-@", "")), 409);
+	assert_non_null(strstr(rest->reply, "; 1 of other callers"));
+}
+
+REST_TEST(test_api_origins__a_name_for_an_accepted_connection_is_refused_alike)
+{
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_listener *listener;
+	char path[64];
+	int fd;
+
+	make_all(rest);
+	spec.accept = VBD_ACCEPT_MANUAL;
+	rest->svc->origin.caller = vbd_callers_get(&rest->svc->daemon->callers, "bob");
+	listener = svc_listen(rest->svc, &spec);
+	vbd_caller_unref(rest->svc->origin.caller);
+	(void)snprintf(path, sizeof(path), "{'dst_addr':'10.0.0.1','dst_port':%u}",
+		vbd_addr_port(&listener->addr));
+	fd = send_as(rest, "bob", "POST", "/v1/connections", path);
+	SVC_UNTIL(rest->svc, listener->waiting == 1);
+	(void)snprintf(path, sizeof(path), "/v1/connections/%" PRIu64 "/accept",
+		svc_newest_of(rest->svc, listener)->object.id);
+	refuse_bob(rest, "POST", path, "{'name':'c-alice'}", "is taken");
+	assert_int_equal(rest_receive(rest, send_as(rest, "bob", "POST", path, "{}")), 200);
+	assert_int_equal(rest_receive(rest, fd), 201);
 }
 
 /* --- kept objects ---------------------------------------------------------------------------- */
@@ -376,7 +445,7 @@ REST_TEST(test_api_origins__a_transfer_that_has_waited_is_of_who_asked)
 	close_accepted(rest);
 	SVC_UNTIL(rest->svc, daemon->reconciler->in_state[VBD_KEPT_WAITING] == CALLERS);
 	for (size_t i = 0; i < CALLERS; i++)
-		fds[i] = send_as(rest, callers[i], "/v1/transfers",
+		fds[i] = send_as(rest, callers[i], "POST", "/v1/transfers",
 			"{'labels':{'by':'@'},'if_not_established':'wait'," SEND "}");
 	ask_as_all(rest, &another);
 	assert_int_equal(vbd_registry_count(daemon->transfers), 0);

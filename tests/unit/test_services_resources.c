@@ -336,37 +336,6 @@ SVC_TEST(test_resources__numbers_beyond_the_device_are_refused)
 		VBD_E_OUT_OF_RANGE);
 }
 
-static bool is_labelled(const struct vbd_object *object)
-{
-	struct vbd_label_selector selector;
-
-	assert_int_equal(vbd_label_selector_parse(&selector, "job=x", "label", NULL), VBD_OK);
-	return vbd_labels_match(object->labels, &selector);
-}
-
-/* The fabric makes objects by itself meanwhile: those have no labels. */
-SVC_TEST(test_resources__what_a_request_makes_has_its_labels)
-{
-	struct vbd_srq_spec spec = {.params = {.depth = 4, .recv_size_bytes = 8}};
-	struct vbd_labels *labels = vbd_labels_create(1);
-	struct vbd_srq_creation *creation;
-	struct outcome outcome = {0};
-
-	vbd_labels_add(labels, "job", "x");
-	spec.origin.labels = svc->origin.labels = labels;
-	assert_true(is_labelled(&record_of(svc->daemon->pds, make_pd(svc, "p")->id)->object));
-	assert_true(is_labelled(&record_of(svc->daemon->cqs, make_cq(svc, "c", 64)->id)->object));
-	assert_int_equal(
-		vbd_srq_request(svc->daemon, &spec, on_made, &outcome, &creation, &svc->err),
-		VBD_OK);
-	svc->origin.labels = NULL;
-	vbd_labels_unref(labels);
-	SVC_UNTIL(svc, outcome.ended);
-	assert_true(is_labelled(&outcome.srq->object));
-	vbd_registry_for_each (object, svc->daemon->pds)
-		assert_int_equal(is_labelled(object), strcmp(object->name, "p") == 0);
-}
-
 SVC_TEST(test_resources__there_are_as_many_as_the_limits_say)
 {
 	const struct vbd_srq_spec srq_spec = {.params = {.depth = 4, .recv_size_bytes = 8}};
