@@ -3,11 +3,12 @@
 // The bytes of kept shared buffers over a restart, over the scripted provider: fd_store.py plays systemd's FD store.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { chmodSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { memory_of } from "../proc.mjs";
 import { scratch_folder } from "../scratch.mjs";
 import { daemon_of, until } from "./lib.mjs";
 
@@ -131,9 +132,6 @@ class Host {
 
 const host_of = (t, options) => new Host(t, options).up();
 const config_of = ({ name, kind, size_bytes }) => `buffers:\n- {name: ${name}, kind: ${kind}, size_bytes: ${size_bytes}}\n`;
-// The only shared memory that a daemon has, as root may open it: proc(5).
-const memory_of = ({ process: { pid } }) =>
-	readdirSync(`/proc/${pid}/fd`).map((fd) => `/proc/${pid}/fd/${fd}`).find((path) => readlinkSync(path).startsWith("/memfd:"));
 const said = (host, what) => until(() => what.test(host.daemon.log));
 
 test("held: the bytes outlive a restart and a kill, also for a program that maps them", LIMIT, async (t) => {
@@ -141,7 +139,7 @@ test("held: the bytes outlive a restart and a kill, also for a program that maps
 
 	assert.equal((await host.keep(POOL)).bytes_outlive_restart, true);
 	await host.write("pool", "first");
-	const program = new Program(t, "map", memory_of(host.daemon));
+	const program = new Program(t, "map", memory_of(host.daemon.process.pid));
 	await until(() => program.lines().includes("mapped"));
 	for (const [signal, text] of [["SIGTERM", "second"], ["SIGKILL", "third"]]) {
 		const before = await host.read("pool");

@@ -5,10 +5,10 @@
 //
 //     LOAD_REQUESTS=N   number of requests
 
-import { readdirSync, readlinkSync } from "node:fs";
 import { Daemon, Failure, finish, ok, run, scenario, until } from "./lib.mjs";
 import { ENDED, LANES, SEED, STATELESS, complaints, counts, delete_all, kinds_of, made, number_from, send_requests, warm_up,
 } from "./mixed.mjs";
+import { descriptors_of } from "../proc.mjs";
 import { scratch_file } from "../scratch.mjs";
 
 const REQUESTS = number_from("LOAD_REQUESTS", 10_000);
@@ -16,13 +16,7 @@ const REQUESTS = number_from("LOAD_REQUESTS", 10_000);
 const CONFIG = "records: {ended: 32}\n";
 
 // The agent holds HTTP connections; all other descriptors belong to the daemon.
-const fds_held = (pid) => readdirSync(`/proc/${pid}/fd`).filter((fd) => {
-	try {
-		return !readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith("socket:");
-	} catch {
-		return false;
-	}
-}).length;
+const fds_held = (pid) => descriptors_of(pid).filter(({ target }) => !target.startsWith("socket:")).length;
 
 async function held(daemon) {
 	const [{ ifindex, ifname, ...counts }] = JSON.parse(await run("rdma", "-j", "resource", "show"));

@@ -3,10 +3,11 @@
 // Memory: windows that are bound and revoked beside other work, access that windows and buffers grant and refuse,
 // huge pages, and a registration of a gigabyte during which other requests proceed.
 
-import { readFileSync, readdirSync, readlinkSync } from "node:fs";
+import { readFileSync } from "node:fs";
 
 import { Daemon, Program, WAIT_S, build, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run,
 	scenario, start_ready, until, write_file } from "./lib.mjs";
+import { memory_of } from "../proc.mjs";
 import { scratch_path } from "../scratch.mjs";
 
 const PORT = 7471;
@@ -239,8 +240,6 @@ await scenario("siw has no windows, and memory on it says so", async () => {
 // --- buffers -----------------------------------------------------------------------------------------------------
 
 const NR_HUGEPAGES = "/proc/sys/vm/nr_hugepages";
-// The shared memory that a daemon made last, as root may open it: proc(5).
-const memory_of = ({ pid }) => readdirSync(`/proc/${pid}/fd`).map((fd) => `/proc/${pid}/fd/${fd}`).filter((path) => readlinkSync(path).startsWith("/memfd:")).at(-1);
 const free_hugepages = () => Number(/^HugePages_Free:\s+(\d+)/m.exec(readFileSync("/proc/meminfo", "utf8"))[1]);
 
 await scenario("a buffer of huge pages takes whole ones and gives them back", async () => {

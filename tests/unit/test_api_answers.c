@@ -312,7 +312,8 @@ static void fail_call(const char *line)
 		const char *name;
 		int number;
 	} errnos[] = {{"EINVAL", EINVAL}, {"EIO", EIO}};
-	char call[64], name[16];
+	static char call[64]; /* the fake keeps the pointer until a call has failed */
+	char name[16];
 
 	assert_int_equal(sscanf(line, "%63s %15s", call, name), 2);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(errnos); i++) {

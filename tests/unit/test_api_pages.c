@@ -52,7 +52,7 @@ static void list_of(struct svc *svc, const struct vbd_page_source *of, const cha
 	test.svc = svc;
 	client_prepare(&test, VBD_METHOD_GET, target);
 	test.req.role = role;
-	test.req.caller = caller;
+	test.req.caller = vbd_caller_ref(caller);
 	vbd_page_reply(&test.req, "a-1", of, NULL, svc->daemon->buffers);
 }
 
@@ -216,6 +216,7 @@ PAGES_TEST(test_api_pages__the_total_is_of_what_the_caller_sees)
 		VBD_OK);
 	list_of(svc, &counting, "/v1/buffers?limit=1", alice, VBD_ROLE_OPERATE);
 	assert_int_equal(assert_items(1, 1, 1), BUFFERS);
+	vbd_caller_unref(test.req.caller);
 	test.req.caller = NULL;
 	vbd_caller_unref(alice);
 	vbd_caller_unref(bob);
