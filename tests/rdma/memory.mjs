@@ -332,7 +332,7 @@ await scenario("a program that has a shared buffer can't stop the daemon", async
 
 	for (const more of [{}, { page_size_bytes: 2 << 20 }]) {
 		const { id } = await b.buffer(2 << 20, { ...SHARED, ...more });
-		const { status } = await new Program("cp", ["/dev/null", memory_of(b)]).end();
+		const { status } = await new Program("cp", ["/dev/null", memory_of(b.pid)]).end();
 
 		ok(status !== 0, "cp has truncated it");
 		await mapping(socket, PUNCH_HOLE);
