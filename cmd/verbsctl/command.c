@@ -118,35 +118,32 @@ const char *vbd_ctl_command_like(const char *noun, const char *word)
 
 char *vbd_ctl_command_operand(const struct vbd_ctl_command *command, size_t i)
 {
-	size_t len;
 	size_t min, max;
-	const char *word = vbd_ctl_word_at(command->usage, i, &len);
+	const char *word = vbd_ctl_word(command->usage, i);
 
 	vbd_ctl_command_operand_limits(command, &min, &max);
 	/* The last operand may be repeated. */
 	for (size_t last = i; !word && last > 0 && max == VBD_CTL_OPERANDS_MAX; last--)
-		word = vbd_ctl_word_at(command->usage, last - 1, &len);
+		word = vbd_ctl_word(command->usage, last - 1);
 	if (!word)
 		return NULL;
 	word += *word == '[';
-	len = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-	return vbd_ctl_must(strndup(word, len));
+	return vbd_ctl_format("%.*s", (int)strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), word);
 }
 
 void vbd_ctl_command_operand_limits(
 	const struct vbd_ctl_command *command, size_t *ret_min, size_t *ret_max)
 {
-	size_t len;
 	const char *word;
 
 	*ret_min = 0;
 	*ret_max = 0;
-	while ((word = vbd_ctl_word_at(command->usage, *ret_max, &len))) {
+	while ((word = vbd_ctl_word(command->usage, *ret_max))) {
 		(*ret_max)++;
 		if (*word != '[')
 			(*ret_min)++;
 		/* No word follows such a one. */
-		if (len > 3 && strncmp(word + len - 3, "...", 3) == 0)
+		if (strstr(word, "..."))
 			*ret_max = VBD_CTL_OPERANDS_MAX;
 	}
 }

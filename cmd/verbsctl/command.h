@@ -82,7 +82,7 @@ const char *vbd_ctl_command_like(const char *noun, const char *word);
 /**
  * vbd_ctl_command_operand - the placeholder at index @i of the command's usage
  *
- * Returns the placeholder without brackets and dots, which the caller frees; NULL behind the last.
+ * Returns the placeholder without brackets and dots; NULL behind the last.
  */
 char *vbd_ctl_command_operand(const struct vbd_ctl_command *command, size_t i);
 

@@ -111,10 +111,8 @@ static void offer_options(const struct line *line)
 	for (size_t i = 0; i < own + vbd_ctl_common_option_count; i++) {
 		enum vbd_ctl_opt opt =
 			i < own ? line->command->options[i] : vbd_ctl_common_options[i - own];
-		char *word = vbd_ctl_format("--%s", vbd_ctl_opt_spec(opt)->name);
 
-		offer(line, word);
-		free(word);
+		offer(line, vbd_ctl_format("--%s", vbd_ctl_opt_spec(opt)->name));
 	}
 }
 
@@ -122,25 +120,18 @@ static void offer_options(const struct line *line)
 static void offer_objects(const struct line *line, const char *collection)
 {
 	char *path = vbd_ctl_format("%s?limit=100&sort=-id&fields=id,name", collection);
-	struct vbd_ctl_answer answer;
-	const json_t *items;
+	const json_t *items = vbd_ctl_json_at(vbd_ctl_get_quietly(line->ctl, path), "items");
 
-	if (vbd_ctl_call(line->ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer) == VBD_CTL_OK) {
-		items = vbd_ctl_json_at(answer.json, "items");
-		for (size_t i = 0; i < json_array_size(items); i++) {
-			const json_t *item = json_array_get(items, i);
-			const char *name = vbd_ctl_json_text(item, "name");
-			char *id = vbd_ctl_cell_text(vbd_ctl_json_at(item, "id"));
+	for (size_t i = 0; i < json_array_size(items); i++) {
+		const json_t *item = json_array_get(items, i);
+		const char *name = vbd_ctl_json_text(item, "name");
+		char *id = vbd_ctl_cell_text(vbd_ctl_json_at(item, "id"));
 
-			if (name && is_harmless(name))
-				offer(line, name);
-			if (is_harmless(id))
-				offer(line, id);
-			free(id);
-		}
+		if (name && is_harmless(name))
+			offer(line, name);
+		if (is_harmless(id))
+			offer(line, id);
 	}
-	vbd_ctl_answer_fini(&answer);
-	free(path);
 }
 
 /* Offers the values for a placeholder. */
@@ -158,10 +149,8 @@ static void offer_values(const struct line *line, const char *placeholder)
 	}
 	while (strchr(placeholder, '|') || islower((unsigned char)*placeholder)) {
 		size_t len = strcspn(placeholder, "|");
-		char *word = vbd_ctl_must(strndup(placeholder, len));
 
-		offer(line, word);
-		free(word);
+		offer(line, vbd_ctl_format("%.*s", (int)len, placeholder));
 		placeholder += len;
 		if (!*placeholder)
 			break;
@@ -175,7 +164,6 @@ static void offer_operands(const struct line *line)
 
 	if (operand)
 		offer_values(line, operand);
-	free(operand);
 }
 
 /* Error messages would break into the line that is being typed. */

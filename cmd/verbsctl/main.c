@@ -99,7 +99,6 @@ static void put_options(FILE *out, const enum vbd_ctl_opt *opts, size_t count,
 			fprintf(out, "%-28s  %s\n", left, spec->help);
 		else
 			fprintf(out, "%s\n%36s%s\n", left, "", spec->help);
-		free(left);
 	}
 }
 
@@ -108,23 +107,16 @@ static void put_verbs(FILE *out, const char *noun)
 {
 	char *line = vbd_ctl_format("  %-*s", NOUN_COLUMNS, noun);
 	const char *comma = "";
-	char *wrapped;
 
 	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
 		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
-		char *longer;
 
 		if (strcmp(command->noun, noun) != 0)
 			continue;
-		longer = vbd_ctl_format("%s%s%s", line, comma, command->verb);
-		free(line);
-		line = longer;
+		line = vbd_ctl_format("%s%s%s", line, comma, command->verb);
 		comma = ", ";
 	}
-	wrapped = vbd_ctl_text_wrap(line, LINE_COLUMNS, NOUN_COLUMNS + 2);
-	fputs(wrapped, out);
-	free(wrapped);
-	free(line);
+	fputs(vbd_ctl_text_wrap(line, LINE_COLUMNS, NOUN_COLUMNS + 2), out);
 }
 
 static void put_aliases(FILE *out)
@@ -138,7 +130,6 @@ static void put_aliases(FILE *out)
 
 		fprintf(out, "  %-8s %-21s %s\n", alias->word, whole,
 			command ? command->summary : "As in `verbsctl buf ls`");
-		free(whole);
 	}
 }
 
@@ -175,7 +166,6 @@ static void help_of_noun(const char *noun, FILE *out)
 			command->usage);
 		fprintf(out, "  %-36s  %s%s%s%s\n", left, command->summary,
 			alias ? " (short: " : "", alias ? alias->word : "", alias ? ")" : "");
-		free(left);
 	}
 }
 

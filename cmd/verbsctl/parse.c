@@ -46,7 +46,7 @@ static const enum vbd_ctl_opt *tables_find(const struct getopt_tables *tables, i
 	return NULL;
 }
 
-/* The help command that fits: "verbsctl buffers put --help". The caller frees it. */
+/* The help command that fits: "verbsctl buffers put --help". */
 static char *help_call(const struct vbd_ctl_args *args)
 {
 	return vbd_ctl_format("verbsctl %s%s--help", args->called, *args->called ? " " : "");
@@ -99,21 +99,17 @@ static enum vbd_ctl_exit refuse_option(const struct vbd_ctl_args *args,
 	const struct getopt_tables *tables, int answer, const char *word)
 {
 	const enum vbd_ctl_opt *opt = tables_find(tables, optopt);
-	enum vbd_ctl_exit exit_status;
-	char *help = help_call(args);
+	const struct vbd_ctl_opt_spec *spec = opt ? vbd_ctl_opt_spec(*opt) : NULL;
+	const char *help = help_call(args);
 
 	if (opt && answer == ':')
-		exit_status = vbd_ctl_refuse(args, "--%s needs %s; see `%s`",
-			vbd_ctl_opt_spec(*opt)->name, vbd_ctl_opt_spec(*opt)->placeholder, help);
-	else if (opt)
-		exit_status = vbd_ctl_refuse(
-			args, "--%s takes no value; see `%s`", vbd_ctl_opt_spec(*opt)->name, help);
-	else if (optopt)
-		exit_status = vbd_ctl_refuse(args, "no option -%c; see `%s`", optopt, help);
-	else
-		exit_status = vbd_ctl_refuse(args, "no option %s; see `%s`", word, help);
-	free(help);
-	return exit_status;
+		return vbd_ctl_refuse(
+			args, "--%s needs %s; see `%s`", spec->name, spec->placeholder, help);
+	if (opt)
+		return vbd_ctl_refuse(args, "--%s takes no value; see `%s`", spec->name, help);
+	if (optopt)
+		return vbd_ctl_refuse(args, "no option -%c; see `%s`", optopt, help);
+	return vbd_ctl_refuse(args, "no option %s; see `%s`", word, help);
 }
 
 /* Parses options up to the first operand (@mode "+:"), or all options, moving operands behind them
@@ -163,25 +159,21 @@ static enum vbd_ctl_exit refuse_command(char *const *words, size_t count)
 
 static enum vbd_ctl_exit check_operands(const struct vbd_ctl_args *args)
 {
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
-	char *help = help_call(args);
+	const char *help = help_call(args);
 	size_t min, max;
 
 	vbd_ctl_command_operand_limits(args->command, &min, &max);
 	if (args->operand_count < min)
-		exit_status =
-			vbd_ctl_refuse(args, "needs %s; see `%s`", args->command->usage, help);
-	else if (args->operand_count > max)
-		exit_status = vbd_ctl_refuse(args, "\"%s\" is one operand too many; see `%s`",
+		return vbd_ctl_refuse(args, "needs %s; see `%s`", args->command->usage, help);
+	if (args->operand_count > max)
+		return vbd_ctl_refuse(args, "\"%s\" is one operand too many; see `%s`",
 			args->operands[max], help);
-	for (size_t i = 0; i < args->operand_count && exit_status == VBD_CTL_OK; i++) {
+	for (size_t i = 0; i < args->operand_count; i++) {
 		/* The word that is being completed may be empty. */
 		if (!args->operands[i][0] && args->command->summary)
-			exit_status = vbd_ctl_refuse(
-				args, "an operand must not be empty; see `%s`", help);
+			return vbd_ctl_refuse(args, "an operand must not be empty; see `%s`", help);
 	}
-	free(help);
-	return exit_status;
+	return VBD_CTL_OK;
 }
 
 static enum vbd_ctl_exit check_needs(const struct vbd_ctl_args *args)

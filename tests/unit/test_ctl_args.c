@@ -31,7 +31,6 @@ static void assert_setter(size_t command, const char *name, const char *wanted)
 		assert_string_equal(setter, wanted);
 	else
 		assert_null(setter);
-	free(setter);
 }
 
 TEST(test_setter__a_pointer_is_an_option_or_an_operand)

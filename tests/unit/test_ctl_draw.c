@@ -49,7 +49,6 @@ void vbd_ctl_screen_put(
 	assert_int_equal(strlen(fit), columns);
 	memcpy(screen.text[line] + column, fit, columns);
 	memset(screen.styles[line] + column, " o#+-!"[style], columns);
-	free(fit);
 }
 
 void vbd_ctl_screen_show(void)

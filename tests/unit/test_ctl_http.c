@@ -3,7 +3,6 @@
 #include "tests/unit/unit.h"
 
 #include "cmd/verbsctl/common/http.h"
-#include "cmd/verbsctl/common/problem.h"
 #include "cmd/verbsctl/common/call.h"
 
 #include <curl/curl.h>
@@ -227,8 +226,6 @@ static void ask_only(const struct vbd_ctl_request *request)
 	char *why;
 
 	(void)ask(request, &answer, &why);
-	vbd_ctl_answer_fini(&answer);
-	free(why);
 }
 
 static void has_text(CURLoption wanted, const char *text)
@@ -363,9 +360,7 @@ CTL_HTTP_TEST(test_http__the_addresses_of_a_server_have_many_forms)
 		assert_int_equal(option(CURLOPT_UNIX_SOCKET_PATH) != NULL, i == 4);
 		if (i == 4)
 			has_text(CURLOPT_UNIX_SOCKET_PATH, "/run/x");
-		vbd_ctl_answer_fini(&answer);
 		vbd_ctl_http_fini(&http);
-		free(why);
 	}
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
 		struct vbd_ctl_http http;
@@ -410,8 +405,6 @@ CTL_HTTP_TEST(test_http__a_token_stays_on_the_host_or_is_encrypted)
 		if (cases[i].allowed) {
 			(void)vbd_ctl_http_perform(&http, &request, &answer, &why);
 			assert_non_null(strstr(test.headers, "\nAuthorization: Bearer secret\n"));
-			vbd_ctl_answer_fini(&answer);
-			free(why);
 		} else {
 			assert_non_null(strstr(printed(), "would go to http://"));
 		}
@@ -471,9 +464,7 @@ CTL_HTTP_TEST(test_http__files_of_tls_are_given_on)
 		has_text(CURLOPT_CAINFO, here);
 		has_text(CURLOPT_SSLCERT, "/dev/zero");
 		has_text(CURLOPT_SSLKEY, i ? here : "/dev/zero");
-		vbd_ctl_answer_fini(&answer);
 		vbd_ctl_http_fini(&http);
-		free(why);
 	}
 	credentials = (struct vbd_ctl_credentials){.key = here};
 	assert_int_equal(vbd_ctl_http_init(&http, "https://h", &credentials), VBD_CTL_USAGE);
@@ -535,8 +526,6 @@ CTL_HTTP_TEST(test_http__each_end_of_a_request_has_its_outcome)
 			assert_string_equal(why, cases[i].why);
 		else
 			assert_null(why);
-		vbd_ctl_answer_fini(&answer);
-		free(why);
 	}
 }
 
@@ -554,8 +543,6 @@ CTL_HTTP_TEST(test_http__an_upload_that_was_refused_is_answered)
 
 		test.status = statuses[i];
 		assert_int_equal(ask(&request, &answer, &why), i ? VBD_CTL_ANSWERED : VBD_CTL_LOST);
-		vbd_ctl_answer_fini(&answer);
-		free(why);
 	}
 }
 
@@ -574,11 +561,9 @@ CTL_HTTP_TEST(test_http__an_answer_is_kept_with_its_headers)
 	assert_int_equal(answer.body_len, 3);
 	assert_int_equal(answer.retry_after_s, 7);
 	assert_string_equal(answer.content_type, "");
-	vbd_ctl_answer_fini(&answer);
 	test.type = "text/plain";
 	assert_int_equal(ask(&request, &answer, &why), VBD_CTL_ANSWERED);
 	assert_string_equal(answer.content_type, "text/plain");
-	vbd_ctl_answer_fini(&answer);
 }
 
 CTL_HTTP_TEST(test_http__an_answer_beyond_256_mib_is_too_long)
@@ -594,8 +579,6 @@ CTL_HTTP_TEST(test_http__an_answer_beyond_256_mib_is_too_long)
 	assert_int_equal(ask(&request, &answer, &why), VBD_CTL_LOST);
 	assert_int_equal(test.written, 0);
 	assert_string_equal(why, "the answer is too long");
-	vbd_ctl_answer_fini(&answer);
-	free(why);
 }
 
 CTL_HTTP_TEST(test_http__a_sink_takes_a_good_answer_only_and_may_stop_it)
@@ -618,7 +601,6 @@ CTL_HTTP_TEST(test_http__a_sink_takes_a_good_answer_only_and_may_stop_it)
 		assert_int_equal(taken, cases[i].taken ? 5 : 0);
 		assert_int_equal(answer.body_len, cases[i].taken ? 0 : 5);
 		assert_int_equal(test.written, 5);
-		vbd_ctl_answer_fini(&answer);
 	}
 	for (size_t taken = 5; taken == 5;) {
 		request.sink_arg = &taken;
@@ -627,7 +609,6 @@ CTL_HTTP_TEST(test_http__a_sink_takes_a_good_answer_only_and_may_stop_it)
 		assert_int_equal(ask(&request, &answer, &why), VBD_CTL_STOPPED);
 		assert_int_equal(test.written, 0);
 		assert_null(why);
-		vbd_ctl_answer_fini(&answer);
 	}
 }
 
@@ -705,8 +686,6 @@ static void put(void (*during)(void), enum vbd_ctl_outcome outcome)
 	test.during = during;
 	test.status = 204;
 	assert_int_equal(ask(&request, &answer, &why), outcome);
-	vbd_ctl_answer_fini(&answer);
-	free(why);
 }
 
 CTL_HTTP_TEST(test_http__an_upload_has_the_bytes_that_were_announced)
@@ -767,8 +746,6 @@ CTL_HTTP_TEST(test_http__a_request_goes_on_while_the_caller_says_so)
 			ask(&request, &answer, &why), goes_on ? VBD_CTL_ANSWERED : VBD_CTL_STOPPED);
 		has_number(CURLOPT_NOPROGRESS, 0);
 		assert_int_equal(stops, !goes_on);
-		vbd_ctl_answer_fini(&answer);
-		free(why);
 	}
 }
 
@@ -843,6 +820,5 @@ TEST(test_problem__the_path_of_an_object_becomes_its_kind_and_id)
 		char *object = vbd_ctl_problem_object(cases[i][0]);
 
 		assert_string_equal(object, cases[i][1]);
-		free(object);
 	}
 }

@@ -8,13 +8,6 @@
 #include "cmd/verbsctl/common/text.h"
 #include "cmd/verbsctl/common/view.h"
 
-static void assert_taken(char *text, const char *wanted)
-{
-	assert_non_null(text);
-	assert_string_equal(text, wanted);
-	free(text);
-}
-
 /* --- texts ----------------------------------------------------------------------------------- */
 
 /* Texts of one character and what is at the bounds of each form. */
@@ -94,41 +87,28 @@ TEST(test_text__what_steers_a_terminal_is_escaped_and_nothing_else)
 		char *before = vbd_ctl_format("a%sb", bytes);
 		char *after = vbd_ctl_format("a%sb", characters[i].safe);
 
-		assert_taken(vbd_ctl_text_safe(bytes, strlen(bytes)), characters[i].safe);
-		assert_taken(vbd_ctl_text_safe(before, strlen(before)), after);
-		free(after);
-		free(before);
+		assert_string_equal(vbd_ctl_text_safe(bytes), characters[i].safe);
+		assert_string_equal(vbd_ctl_text_safe(before), after);
 	}
-	assert_taken(vbd_ctl_text_safe("a\0b", 3), "a\\x00b");
-	assert_taken(vbd_ctl_text_safe("abc", 2), "ab");
+	assert_string_equal(vbd_ctl_text_safe_bytes("a\0b", 3), "a\\x00b");
+	assert_string_equal(vbd_ctl_text_safe_bytes("abc", 2), "ab");
 }
 
 /* JSON keeps its value: its own escapes stay, and unsafe characters become escapes of JSON. */
 TEST(test_text__json_keeps_its_lines_and_its_value)
 {
-	assert_taken(vbd_ctl_text_safe_json("{\n\t\"a\": \"\xc3\xa4\xc2\x9f\x7f\xe2\x80\xae\"\n}"),
+	assert_string_equal(
+		vbd_ctl_text_safe_json("{\n\t\"a\": \"\xc3\xa4\xc2\x9f\x7f\xe2\x80\xae\"\n}"),
 		"{\n\t\"a\": \"\xc3\xa4\\u009f\\u007f\\u202e\"\n}");
-	assert_taken(vbd_ctl_text_safe_json("\"\x80 \""), "\"\\u0080 \"");
-}
-
-static void assert_escaped(const char *text, const char *wanted)
-{
-	char *escaped = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&escaped, &len);
-
-	assert_non_null(out);
-	vbd_ctl_text_put_escaped(out, text);
-	(void)fclose(out);
-	assert_taken(escaped, wanted);
+	assert_string_equal(vbd_ctl_text_safe_json("\"\x80 \""), "\"\\u0080 \"");
 }
 
 TEST(test_text__a_part_of_a_path_is_percent_encoded)
 {
-	assert_escaped("azAZ09-._~", "azAZ09-._~");
-	assert_escaped("a/b ?#%&=+", "a%2Fb%20%3F%23%25%26%3D%2B");
-	assert_escaped("\xc3\xa4\x7f\x80", "%C3%A4%7F%80");
-	assert_escaped("", "");
+	assert_string_equal(vbd_ctl_text_percent("azAZ09-._~"), "azAZ09-._~");
+	assert_string_equal(vbd_ctl_text_percent("a/b ?#%&=+"), "a%2Fb%20%3F%23%25%26%3D%2B");
+	assert_string_equal(vbd_ctl_text_percent("\xc3\xa4\x7f\x80"), "%C3%A4%7F%80");
+	assert_string_equal(vbd_ctl_text_percent(""), "");
 }
 
 /* --- numbers --------------------------------------------------------------------------------- */
@@ -154,7 +134,7 @@ TEST(test_text__bytes_have_the_largest_unit_that_fits)
 	};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++)
-		assert_taken(vbd_ctl_text_of_bytes(cases[i].bytes), cases[i].text);
+		assert_string_equal(vbd_ctl_text_of_bytes(cases[i].bytes), cases[i].text);
 }
 
 TEST(test_text__times_have_the_largest_unit_that_fits)
@@ -178,8 +158,8 @@ TEST(test_text__times_have_the_largest_unit_that_fits)
 	};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
-		assert_taken(vbd_ctl_text_of_ns(cases[i].ns), cases[i].text);
-		assert_taken(vbd_ctl_text_of_span(cases[i].ns), cases[i].span);
+		assert_string_equal(vbd_ctl_text_of_ns(cases[i].ns), cases[i].text);
+		assert_string_equal(vbd_ctl_text_of_span(cases[i].ns), cases[i].span);
 	}
 }
 
@@ -254,13 +234,12 @@ TEST(test_hex__bytes_become_text_and_bytes_again)
 
 		assert_non_null(exact);
 		memcpy(exact, encoded[i].bytes, encoded[i].len);
-		assert_taken(vbd_ctl_hex_encode(exact, encoded[i].len), encoded[i].text);
+		assert_string_equal(vbd_ctl_hex_encode(exact, encoded[i].len), encoded[i].text);
 		free(exact);
 		assert_true(vbd_ctl_hex_decode(encoded[i].text, &bytes, &len));
 		assert_int_equal(len, encoded[i].len);
 		assert_memory_equal(bytes, encoded[i].bytes, len);
 		assert_int_equal(bytes[len], 0);
-		free(bytes);
 	}
 }
 
@@ -280,7 +259,7 @@ TEST(test_hex__what_is_cut_or_foreign_is_refused)
 
 static json_t *json_of(const char *text)
 {
-	json_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
+	json_t *json = vbd_ctl_json_keep(json_loads(text, JSON_DECODE_ANY, NULL));
 
 	assert_non_null(json);
 	return json;
@@ -307,7 +286,6 @@ TEST(test_json__members_are_found_by_path)
 	assert_true(vbd_ctl_json_is(object, "a.s", "x"));
 	assert_false(vbd_ctl_json_is(object, "a.s", "y"));
 	assert_false(vbd_ctl_json_is(object, "zero", "0"));
-	json_decref(object);
 }
 
 TEST(test_json__members_are_set_by_path)
@@ -319,15 +297,13 @@ TEST(test_json__members_are_set_by_path)
 	vbd_ctl_json_set(object, "a.c.d", json_integer(3));
 	vbd_ctl_json_set(object, "e", json_integer(4));
 	assert_true(json_equal(object, wanted));
-	json_decref(wanted);
-	json_decref(object);
 }
 
 /* A name of 63 bytes is found, and a longer one is not taken for it. */
 TEST(test_json__a_name_in_a_path_has_its_whole_length)
 {
 	char name[66];
-	json_t *object = json_object();
+	json_t *object = vbd_ctl_json_new();
 
 	memset(name, 'n', sizeof(name));
 	name[63] = '\0';
@@ -335,7 +311,6 @@ TEST(test_json__a_name_in_a_path_has_its_whole_length)
 	assert_int_equal(vbd_ctl_json_uint(object, name), 5);
 	name[62] = '\0';
 	assert_null(vbd_ctl_json_at(object, name));
-	json_decref(object);
 }
 
 static void assert_written(
@@ -349,8 +324,7 @@ static void assert_written(
 	assert_non_null(out);
 	put(out, value);
 	(void)fclose(out);
-	json_decref(value);
-	assert_taken(text, wanted);
+	assert_string_equal(vbd_ctl_keep(text, free), wanted);
 }
 
 TEST(test_json__is_written_whole_or_on_one_line)
@@ -371,7 +345,6 @@ TEST(test_counters__bytes_count_once_and_on_their_side)
 	assert_int_equal(vbd_ctl_sent_bytes(counters), 1111);
 	assert_int_equal(vbd_ctl_received_bytes(counters), 110000);
 	assert_int_equal(vbd_ctl_sent_bytes(NULL), 0);
-	json_decref(counters);
 }
 
 /* --- cells ----------------------------------------------------------------------------------- */
@@ -380,8 +353,7 @@ static void assert_cell(char *(*cell)(const json_t *value), const char *json, co
 {
 	json_t *value = json_of(json);
 
-	assert_taken(cell(value), wanted);
-	json_decref(value);
+	assert_string_equal(cell(value), wanted);
 }
 
 TEST(test_cell__each_value_has_the_form_of_its_column)
@@ -443,7 +415,6 @@ TEST(test_args__an_operand_is_utf8)
 
 	assert_non_null(body);
 	assert_string_equal(json_string_value(json_object_get(body, "name")), good);
-	json_decref(body);
 	operands[0] = bad;
 	assert_null(vbd_ctl_args_body(&args));
 }
@@ -463,18 +434,10 @@ TEST(test_text__times_are_read_as_verbsd_writes_them)
 	assert_false(vbd_ctl_parse_time("2026-03-04T05:06:07.123456789+01:00", &ns));
 }
 
-static void assert_span(uint64_t ns, const char *wanted)
-{
-	char *text = vbd_ctl_text_of_span(ns);
-
-	assert_string_equal(text, wanted);
-	free(text);
-}
-
 TEST(test_text__spans_are_clocks_from_a_minute_on)
 {
-	assert_span(1500000, "1.500 ms");
-	assert_span(UINT64_C(59500000000), "59.500 s");
-	assert_span(UINT64_C(60000000000), "0:01:00");
-	assert_span(UINT64_C(90061) * 1000000000, "25:01:01");
+	assert_string_equal(vbd_ctl_text_of_span(1500000), "1.500 ms");
+	assert_string_equal(vbd_ctl_text_of_span(UINT64_C(59500000000)), "59.500 s");
+	assert_string_equal(vbd_ctl_text_of_span(UINT64_C(60000000000)), "0:01:00");
+	assert_string_equal(vbd_ctl_text_of_span(UINT64_C(90061) * 1000000000), "25:01:01");
 }

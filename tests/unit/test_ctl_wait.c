@@ -50,7 +50,7 @@ enum vbd_ctl_exit __wrap_vbd_ctl_http_call(struct vbd_ctl_http *http,
 	*ret_answer = (struct vbd_ctl_answer){.status = 200};
 	if (!scripted->json)
 		return VBD_CTL_NOT_FOUND;
-	ret_answer->json = json_loads(scripted->json, 0, NULL);
+	ret_answer->json = vbd_ctl_json_keep(json_loads(scripted->json, 0, NULL));
 	assert_non_null(ret_answer->json);
 	return VBD_CTL_OK;
 }

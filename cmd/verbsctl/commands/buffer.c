@@ -43,8 +43,6 @@ static bool send_request(const struct vbd_ctl_http *http, int socket, const char
 
 	explicit_bzero(text, strlen(text));
 	explicit_bzero(token, strlen(token));
-	free(text);
-	free(token);
 	return sent;
 }
 
@@ -93,7 +91,6 @@ static enum vbd_ctl_exit get_descriptor(struct vbd_ctl_http *http, const char *p
 		return VBD_CTL_OK;
 	/* The same request by the usual way says what is wrong. */
 	exit_status = vbd_ctl_http_call(http, &request, &answer);
-	vbd_ctl_answer_fini(&answer);
 	if (exit_status == VBD_CTL_OK)
 		return vbd_ctl_fail("%s answered without a descriptor", http->shown);
 	return exit_status;
@@ -102,19 +99,11 @@ static enum vbd_ctl_exit get_descriptor(struct vbd_ctl_http *http, const char *p
 #define BUFFERS	     "/v1/buffers"
 #define SUM_WITHIN_S 900 /* seconds; sha256 of a terabyte takes so long */
 
-/* The path of a buffer's bytes or checksum, with the options as query. The caller frees it. */
+/* The path of a buffer's bytes or checksum, with the options as query. */
 static char *range_path(struct vbd_ctl *ctl, const char *tail)
 {
-	char *path = NULL;
-	size_t path_len = 0;
-	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
-	char *object = vbd_ctl_path(BUFFERS, ctl->args.operands[0], tail);
-
-	fputs(object, out);
-	vbd_ctl_args_put_query(&ctl->args, out, '?');
-	(void)fclose(out);
-	free(object);
-	return vbd_ctl_must(path);
+	return vbd_ctl_format(
+		"%s%s", vbd_ctl_object_path(ctl, tail), vbd_ctl_args_query(&ctl->args, '?'));
 }
 
 /* Files of /proc have 0 bytes, those of /sys 4096, whatever can be read: a size is known if its
@@ -158,30 +147,31 @@ static enum vbd_ctl_exit send_file(
 	struct vbd_ctl *ctl, const char *path, struct vbd_ctl_upload *upload)
 {
 	unsigned long long offset = ctl->args.number[VBD_CTL_OPT_OFFSET];
-	char *data = offset ? vbd_ctl_format("%s/data?offset_bytes=%llu", path, offset)
-			    : vbd_ctl_format("%s/data", path);
-	char *what = vbd_ctl_format("put %s", ctl->args.operands[0]);
 	struct vbd_ctl_progress progress;
 	const struct vbd_ctl_request request = {
-		.method = "PUT", .path = data, .upload = upload, .progress = &progress};
+		.method = "PUT",
+		.path = offset ? vbd_ctl_format("%s/data?offset_bytes=%llu", path, offset)
+			       : vbd_ctl_format("%s/data", path),
+		.upload = upload,
+		.progress = &progress,
+	};
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status;
 	char more;
 
-	vbd_ctl_progress_init(&progress, what);
+	vbd_ctl_progress_init(&progress, vbd_ctl_format("put %s", ctl->args.operands[0]));
 	exit_status = vbd_ctl_http_call(&ctl->http, &request, &answer);
-	if (exit_status == VBD_CTL_OK && ctl->json)
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	if (ctl->json)
 		vbd_ctl_json_put(stdout, answer.json);
-	else if (exit_status == VBD_CTL_OK)
+	else
 		printf("%llu bytes put\n", (unsigned long long)upload->sent_bytes);
-	if (exit_status == VBD_CTL_OK && upload->bytes >= 0 && read(upload->fd, &more, 1) == 1)
-		exit_status = vbd_ctl_fail(
+	if (upload->bytes >= 0 && read(upload->fd, &more, 1) == 1)
+		return vbd_ctl_fail(
 			"%s has grown meanwhile; the buffer has the bytes that were there before",
 			ctl->args.operands[1]);
-	vbd_ctl_answer_fini(&answer);
-	free(what);
-	free(data);
-	return exit_status;
+	return VBD_CTL_OK;
 }
 
 /* Whether an option that describes a new buffer was given. */
@@ -197,43 +187,28 @@ static bool describes_buffer(const struct vbd_ctl_args *args)
 	return false;
 }
 
-/* Creates a buffer of @bytes with the name of the first operand. Sets @ret_path to its path, which
- * the caller frees in any case. */
-static enum vbd_ctl_exit create_for(struct vbd_ctl *ctl, int64_t bytes, char **ret_path)
+/* Creates a buffer with the name of the first operand, and fills it. A buffer that could not be
+ * filled is deleted again. */
+static enum vbd_ctl_exit put_new(struct vbd_ctl *ctl, struct vbd_ctl_upload *upload)
 {
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status;
-
-	*ret_path = NULL;
-	if (!body)
-		return VBD_CTL_USAGE;
-	vbd_ctl_json_set(body, "size_bytes", vbd_ctl_must(json_integer(bytes)));
-	exit_status = vbd_ctl_call(ctl, "POST", BUFFERS, body, VBD_CTL_NO_WAIT, &answer);
-	*ret_path = vbd_ctl_fill(answer.json, BUFFERS "/{id:count}");
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
-}
-
-/* Creates the buffer and fills it. A buffer that could not be filled is deleted again. */
-static enum vbd_ctl_exit put_new(struct vbd_ctl *ctl, struct vbd_ctl_upload *upload)
-{
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status;
-	char *path;
+	const char *path;
 
 	if (upload->bytes < 0)
 		return vbd_ctl_refuse(
 			&ctl->args, "--create needs a file whose size is known, and not 0");
-	exit_status = create_for(ctl, upload->bytes, &path);
-	if (exit_status == VBD_CTL_OK) {
-		exit_status = send_file(ctl, path, upload);
-		if (exit_status != VBD_CTL_OK) {
-			(void)vbd_ctl_call(ctl, "DELETE", path, NULL, VBD_CTL_NO_WAIT, &answer);
-			vbd_ctl_answer_fini(&answer);
-		}
-	}
-	free(path);
+	if (!body)
+		return VBD_CTL_USAGE;
+	vbd_ctl_json_set(body, "size_bytes", json_integer(upload->bytes));
+	exit_status = vbd_ctl_call(ctl, "POST", BUFFERS, body, VBD_CTL_NO_WAIT, &answer);
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	path = vbd_ctl_path_of(BUFFERS, answer.json);
+	exit_status = send_file(ctl, path, upload);
+	if (exit_status != VBD_CTL_OK)
+		(void)vbd_ctl_call(ctl, "DELETE", path, NULL, VBD_CTL_NO_WAIT, &answer);
 	return exit_status;
 }
 
@@ -243,7 +218,6 @@ enum vbd_ctl_exit vbd_ctl_buffer_put(struct vbd_ctl *ctl)
 	bool create = vbd_ctl_args_has(args, VBD_CTL_OPT_CREATE);
 	struct vbd_ctl_upload upload;
 	enum vbd_ctl_exit exit_status;
-	char *path;
 
 	if (create && vbd_ctl_args_has(args, VBD_CTL_OPT_OFFSET))
 		return vbd_ctl_refuse(args, "--create and --offset exclude each other");
@@ -252,11 +226,10 @@ enum vbd_ctl_exit vbd_ctl_buffer_put(struct vbd_ctl *ctl)
 	exit_status = open_source(args->operands[1], &upload);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
-	path = vbd_ctl_path(BUFFERS, args->operands[0], "");
-	exit_status = create ? put_new(ctl, &upload) : send_file(ctl, path, &upload);
+	exit_status = create ? put_new(ctl, &upload)
+			     : send_file(ctl, vbd_ctl_object_path(ctl, ""), &upload);
 	if (upload.fd != STDIN_FILENO)
 		(void)close(upload.fd);
-	free(path);
 	return exit_status;
 }
 
@@ -315,35 +288,23 @@ enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl)
 	struct vbd_ctl_request request = {
 		.method = "GET", .sink = on_bytes, .sink_arg = &target, .progress = &progress};
 	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status;
-	char *path;
-	char *what;
 
 	if (!output && isatty(STDOUT_FILENO))
 		return vbd_ctl_refuse(&ctl->args, "raw bytes may upset the terminal; use -o FILE, "
 						  "or -o - if you mean it");
 	if (!output || strcmp(output, "-") == 0)
 		target = (struct target){.fd = STDOUT_FILENO};
-	path = range_path(ctl, "/data");
-	what = vbd_ctl_format("get %s", ctl->args.operands[0]);
-	request.path = path;
-	vbd_ctl_progress_init(&progress, what);
-	exit_status = vbd_ctl_http_call(&ctl->http, &request, &answer);
-	exit_status = close_target(&target, exit_status);
-	vbd_ctl_answer_fini(&answer);
-	free(what);
-	free(path);
-	return exit_status;
+	request.path = range_path(ctl, "/data");
+	vbd_ctl_progress_init(&progress, vbd_ctl_format("get %s", ctl->args.operands[0]));
+	return close_target(&target, vbd_ctl_http_call(&ctl->http, &request, &answer));
 }
 
 /* Replaces verbsctl by the command, so that its exit status, signals and terminal are its own. */
 static enum vbd_ctl_exit run_with(int fd, char *const *command)
 {
-	char *number = vbd_ctl_format("%d", fd);
-
-	if (fcntl(fd, F_SETFD, 0) == 0 && setenv("VERBSD_BUFFER_FD", number, 1) == 0)
+	if (fcntl(fd, F_SETFD, 0) == 0 &&
+		setenv("VERBSD_BUFFER_FD", vbd_ctl_format("%d", fd), 1) == 0)
 		(void)execvp(command[0], command);
-	free(number);
 	(void)close(fd);
 	return vbd_ctl_fail("%s: %s", command[0], strerror(errno));
 }
@@ -351,40 +312,30 @@ static enum vbd_ctl_exit run_with(int fd, char *const *command)
 enum vbd_ctl_exit vbd_ctl_buffer_map(struct vbd_ctl *ctl)
 {
 	bool reads = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_READ_ONLY);
-	char *path =
-		vbd_ctl_path(BUFFERS, ctl->args.operands[0], reads ? "/fd?access=read" : "/fd");
-	enum vbd_ctl_exit exit_status;
 	int fd;
+	enum vbd_ctl_exit exit_status = get_descriptor(
+		&ctl->http, vbd_ctl_object_path(ctl, reads ? "/fd?access=read" : "/fd"), &fd);
 
-	exit_status = get_descriptor(&ctl->http, path, &fd);
-	free(path);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
 	return run_with(fd, ctl->args.operands + 1);
 }
 
+/* In the format of sha256sum(1), so that two checksums can be compared by eye or with `cut`. */
+static void put_sum(const struct vbd_ctl *ctl, json_t *sum)
+{
+	printf("%s  %s\n", vbd_ctl_cell_text(vbd_ctl_json_at(sum, "checksum")),
+		vbd_ctl_text_safe(ctl->args.operands[0]));
+}
+
 enum vbd_ctl_exit vbd_ctl_buffer_sum(struct vbd_ctl *ctl)
 {
-	char *path = range_path(ctl, "/checksum");
 	const struct vbd_ctl_request request = {
-		.method = "GET", .path = path, .wait_s = SUM_WITHIN_S};
+		.method = "GET", .path = range_path(ctl, "/checksum"), .wait_s = SUM_WITHIN_S};
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status = vbd_ctl_http_call(&ctl->http, &request, &answer);
 
-	if (exit_status == VBD_CTL_OK && ctl->json) {
-		vbd_ctl_json_put(stdout, answer.json);
-	} else if (exit_status == VBD_CTL_OK) {
-		char *sum = vbd_ctl_cell_text(vbd_ctl_json_at(answer.json, "checksum"));
-		char *name =
-			vbd_ctl_text_safe(ctl->args.operands[0], strlen(ctl->args.operands[0]));
-
-		/* Same format as sha256sum(1), so that two checksums can be compared by eye or with
-		 * `cut`. */
-		printf("%s  %s\n", sum, name);
-		free(name);
-		free(sum);
-	}
-	vbd_ctl_answer_fini(&answer);
-	free(path);
+	if (exit_status == VBD_CTL_OK)
+		vbd_ctl_answer_put(ctl, &answer, put_sum);
 	return exit_status;
 }

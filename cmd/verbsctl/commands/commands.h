@@ -38,7 +38,7 @@ extern const struct vbd_ctl_object vbd_ctl_object_batch, vbd_ctl_object_benchmar
 
 typedef enum vbd_ctl_exit vbd_ctl_command(struct vbd_ctl *ctl);
 
-/* Commands for objects of every kind (object.c, wait.c). The row of a command names its kind. */
+/* Commands for objects of every kind (object.c). The row of a command names its kind. */
 vbd_ctl_command vbd_ctl_object_list, vbd_ctl_object_show, vbd_ctl_object_create, vbd_ctl_object_set,
 	vbd_ctl_object_cancel, vbd_ctl_object_rm, vbd_ctl_object_wait;
 
@@ -47,13 +47,17 @@ vbd_ctl_command vbd_ctl_object_list, vbd_ctl_object_show, vbd_ctl_object_create,
 enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *method,
 	const char *tail, enum vbd_ctl_exit (*one)(struct vbd_ctl *ctl, const char *ref));
 
+/** vbd_ctl_object_path - the path of the object of the first operand; @tail: "" for the object
+ * itself */
+char *vbd_ctl_object_path(const struct vbd_ctl *ctl, const char *tail);
+
 /** vbd_ctl_object_get - GET what is behind the object of the first operand, and print it; @tail: ""
  * for the object itself */
 enum vbd_ctl_exit vbd_ctl_object_get(struct vbd_ctl *ctl, const char *tail, vbd_ctl_put_fn put);
 
 /**
  * vbd_ctl_object_post - create an object of the command's kind from @body, and print it
- * @body: freed here; NULL if it could not be built, and the error is printed
+ * @body: NULL if it could not be built, and the error is printed
  */
 enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body);
 
@@ -101,7 +105,6 @@ void vbd_ctl_explanation_put(const json_t *explanation);
 /**
  * vbd_ctl_transfer_run - start a transfer, print it and, without --no-wait, wait for its end
  * @path: where to POST: /v1/transfers, or the messages of a connection
- * @body: freed here
  *
  * Blocks until the deadline of the transfer at most. Prints the reason and returns VBD_CTL_FAILED
  * if the transfer fails.

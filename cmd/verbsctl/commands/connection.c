@@ -3,7 +3,6 @@
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/problem.h"
 
 #define CONNECTIONS	   "/v1/connections"
 #define DEFAULT_TIMEOUT_MS 10000 /* default of ConnectionCreate in openapi.yaml */
@@ -53,16 +52,14 @@ static enum vbd_ctl_exit finish(struct vbd_ctl *ctl, struct vbd_ctl_answer *answ
 	return VBD_CTL_OK;
 }
 
-/* POSTs a command that establishes a connection. Takes ownership of @body. */
-static enum vbd_ctl_exit establish(struct vbd_ctl *ctl, const char *path, json_t *body, int wait_s)
+/* POSTs a command that establishes a connection. */
+static enum vbd_ctl_exit establish(
+	struct vbd_ctl *ctl, const char *path, const json_t *body, int wait_s)
 {
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, "POST", path, body, wait_s, &answer);
 
-	if (exit_status == VBD_CTL_OK)
-		exit_status = finish(ctl, &answer);
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
+	return exit_status == VBD_CTL_OK ? finish(ctl, &answer) : exit_status;
 }
 
 enum vbd_ctl_exit vbd_ctl_connect(struct vbd_ctl *ctl)
@@ -79,37 +76,26 @@ enum vbd_ctl_exit vbd_ctl_connect(struct vbd_ctl *ctl)
 enum vbd_ctl_exit vbd_ctl_connection_accept(struct vbd_ctl *ctl)
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
-	char *path = vbd_ctl_path(CONNECTIONS, ctl->args.operands[0], "/accept");
-	enum vbd_ctl_exit exit_status = establish(
-		ctl, path, vbd_ctl_args_body(&ctl->args), wait ? ACCEPT_WAIT_S : VBD_CTL_NO_WAIT);
 
-	free(path);
-	return exit_status;
+	return establish(ctl, vbd_ctl_object_path(ctl, "/accept"), vbd_ctl_args_body(&ctl->args),
+		wait ? ACCEPT_WAIT_S : VBD_CTL_NO_WAIT);
 }
 
-/* POSTs a command to a connection, and prints the connection's new state. Takes ownership of @body,
- * which may be NULL. */
+/* POSTs a command to a connection, and prints the connection's new state. @body may be NULL. */
 static enum vbd_ctl_exit command_one(
-	struct vbd_ctl *ctl, const char *ref, const char *verb, json_t *body, int wait_s)
+	struct vbd_ctl *ctl, const char *ref, const char *verb, const json_t *body, int wait_s)
 {
-	char *path = vbd_ctl_path(CONNECTIONS, ref, verb);
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call_put(ctl, "POST", path, body, wait_s, put_state);
-
-	free(path);
-	return exit_status;
+	return vbd_ctl_call_put(
+		ctl, "POST", vbd_ctl_path(CONNECTIONS, ref, verb), body, wait_s, put_state);
 }
 
 static enum vbd_ctl_exit reject_one(struct vbd_ctl *ctl, const char *ref)
 {
 	json_t *body = vbd_ctl_args_body(&ctl->args);
-	enum vbd_ctl_exit exit_status;
 
 	/* Without options the request has no body. */
-	exit_status = command_one(ctl, ref, "/reject",
-		json_object_size(body) ? json_incref(body) : NULL, VBD_CTL_NO_WAIT);
-	json_decref(body);
-	return exit_status;
+	return command_one(
+		ctl, ref, "/reject", json_object_size(body) ? body : NULL, VBD_CTL_NO_WAIT);
 }
 
 enum vbd_ctl_exit vbd_ctl_connection_reject(struct vbd_ctl *ctl)
@@ -135,7 +121,7 @@ enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl)
 
 	if (!body)
 		return VBD_CTL_USAGE;
-	vbd_ctl_json_set(body, "bringup", vbd_ctl_must(json_string("manual")));
+	vbd_ctl_json_set_text(body, "bringup", "manual");
 	return vbd_ctl_call_put(ctl, "POST", CONNECTIONS, body, VBD_CTL_NO_WAIT, put_state);
 }
 
@@ -147,20 +133,20 @@ static enum vbd_ctl_exit take_local(struct vbd_ctl *ctl, const char *from, json_
 	enum vbd_ctl_exit exit_status = vbd_ctl_get_at(ctl, "--from", from, CONNECTIONS, &answer);
 	json_t *local = vbd_ctl_json_at(answer.json, "manual.local");
 
-	if (exit_status == VBD_CTL_OK && !local)
-		exit_status = vbd_ctl_fail("%s: that connection is not brought up by hand", from);
-	else if (exit_status == VBD_CTL_OK && !vbd_ctl_json_has_uint(local, "psn"))
-		exit_status = vbd_ctl_fail("%s: that verbsd does not show the packet number; the "
-					   "read role does not see it (--peer-token-file)",
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	if (!local)
+		return vbd_ctl_fail("%s: that connection is not brought up by hand", from);
+	if (!vbd_ctl_json_has_uint(local, "psn"))
+		return vbd_ctl_fail("%s: that verbsd does not show the packet number; the "
+				    "read role does not see it (--peer-token-file)",
 			from);
-	if (exit_status == VBD_CTL_OK && json_object_update_missing(body, local) < 0)
+	if (json_object_update_missing(body, local) < 0)
 		vbd_ctl_must(NULL);
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
+	return VBD_CTL_OK;
 }
 
-/* Asks for a step of the queue pair, and waits for its outcome unless --no-wait was given. Takes
- * ownership of @body. */
+/* Asks for a step of the queue pair, and waits for its outcome unless --no-wait was given. */
 static enum vbd_ctl_exit move_one(struct vbd_ctl *ctl, const char *verb, json_t *body)
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
@@ -175,10 +161,7 @@ enum vbd_ctl_exit vbd_ctl_remote(struct vbd_ctl *ctl)
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 	enum vbd_ctl_exit exit_status = from ? take_local(ctl, from, body) : VBD_CTL_OK;
 
-	if (exit_status == VBD_CTL_OK)
-		return move_one(ctl, "/remote", body);
-	json_decref(body);
-	return exit_status;
+	return exit_status == VBD_CTL_OK ? move_one(ctl, "/remote", body) : exit_status;
 }
 
 enum vbd_ctl_exit vbd_ctl_qp_state(struct vbd_ctl *ctl)
@@ -235,32 +218,25 @@ void vbd_ctl_connection_put(
 }
 
 /* The timeline is a resource of its own. A connection without one is printed all the same. */
-static void fetch_timeline(struct vbd_ctl *ctl, const json_t *connection)
+static void put_with_timeline(struct vbd_ctl *ctl, json_t *connection)
 {
-	char *path = vbd_ctl_fill(connection, CONNECTIONS "/{id:count}/timeline");
-	json_t *timeline = vbd_ctl_get_quietly(ctl, path);
+	const char *path = vbd_ctl_path_of(CONNECTIONS, connection);
 
-	put_timeline(timeline);
-	json_decref(timeline);
-	free(path);
+	vbd_ctl_title_put("connection", connection, ctl->color);
+	put_connection(connection);
+	put_timeline(vbd_ctl_get_quietly(ctl, vbd_ctl_format("%s/timeline", path)));
 }
 
 enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl)
 {
-	char *path = vbd_ctl_path(CONNECTIONS, ctl->args.operands[0], "");
 	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);
+	enum vbd_ctl_exit exit_status = vbd_ctl_call(
+		ctl, "GET", vbd_ctl_object_path(ctl, ""), NULL, VBD_CTL_NO_WAIT, &answer);
 
-	if (exit_status == VBD_CTL_OK && ctl->json) {
+	if (exit_status == VBD_CTL_OK && ctl->json)
 		vbd_ctl_json_put(stdout, answer.json);
-	} else if (exit_status == VBD_CTL_OK) {
-		vbd_ctl_title_put("connection", answer.json, ctl->color);
-		put_connection(answer.json);
-		fetch_timeline(ctl, answer.json);
-	}
-	vbd_ctl_answer_fini(&answer);
-	free(path);
+	else if (exit_status == VBD_CTL_OK)
+		put_with_timeline(ctl, answer.json);
 	return exit_status;
 }
 
@@ -284,4 +260,86 @@ enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl)
 		"ID=id NAME=name ENDED=ended_at STATE=state END-CODE=end_code "
 		"DURATION=created_at,ended_at:span PEER=peer SENT=counters:sent "
 		"RECV=counters:received EARLIER-RUN=server_id ERROR=error.detail");
+}
+
+/* --- explain, glossary, reachability --------------------------------------------------------- */
+
+static void put_names(const struct vbd_ctl *ctl, json_t *page)
+{
+	const json_t *items = vbd_ctl_json_at(page, "items");
+
+	(void)ctl;
+	for (size_t i = 0; i < json_array_size(items); i++) {
+		json_t *why = json_array_get(items, i);
+
+		vbd_ctl_text_put(vbd_ctl_fill(why, "{name}  {kind}"));
+		vbd_ctl_object_put(why, "name kind");
+	}
+}
+
+enum vbd_ctl_exit vbd_ctl_glossary(struct vbd_ctl *ctl)
+{
+	const char *path = ctl->args.operand_count
+				   ? vbd_ctl_path("/v1/glossary", ctl->args.operands[0], "")
+				   : "/v1/glossary";
+
+	return vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_names);
+}
+
+/* The flushes after the first error say nothing about its cause. */
+static void put_followed_by(const json_t *explanation)
+{
+	if (vbd_ctl_json_uint(explanation, "followed_by.flushed") ||
+		vbd_ctl_json_uint(explanation, "followed_by.errors"))
+		VBD_CTL_LINES_PUT(explanation,
+			{"after that", "{followed_by.flushed} flushes and {followed_by.errors} "
+				       "errors, which are its consequences"});
+}
+
+void vbd_ctl_explanation_put(const json_t *explanation)
+{
+	vbd_ctl_text_put(vbd_ctl_cell_text(vbd_ctl_json_at(explanation, "summary")));
+	vbd_ctl_list_put("what to do", vbd_ctl_json_at(explanation, "hints"), "{}");
+	vbd_ctl_list_put("because", vbd_ctl_json_at(explanation, "evidence"), "{}");
+	vbd_ctl_list_put("or maybe", vbd_ctl_json_at(explanation, "possible_causes"), "{detail}");
+	VBD_CTL_LINES_PUT(explanation,
+		{"request", "at {request.remote_addr} with key {request.rkey}: {request.op} of "
+			    "{request.length_bytes:text} bytes"});
+	vbd_ctl_list_put("status", vbd_ctl_json_at(explanation, "causes"), "{name}: {detail}");
+	VBD_CTL_LINES_PUT(explanation, {"earlier run", "{server_id}"},
+		{"just before", "{preceded_by.what}"}, {"error", "{error.detail}"});
+	put_followed_by(explanation);
+	vbd_ctl_list_put("findings", vbd_ctl_json_at(explanation, "findings"),
+		"{severity} {code}: {detail}");
+	vbd_ctl_object_put(vbd_ctl_json_at(explanation, "facts"), "");
+}
+
+static void put_explanation(const struct vbd_ctl *ctl, json_t *explanation)
+{
+	(void)ctl;
+	vbd_ctl_explanation_put(explanation);
+}
+
+enum vbd_ctl_exit vbd_ctl_explain(struct vbd_ctl *ctl)
+{
+	return vbd_ctl_object_get(ctl, "/explain", put_explanation);
+}
+
+enum vbd_ctl_exit vbd_ctl_reachability(struct vbd_ctl *ctl)
+{
+	json_t *body = vbd_ctl_args_body(&ctl->args);
+	const char *path = "/v1/reachability";
+	char separator = '?';
+	const char *name;
+	json_t *value;
+
+	if (!body)
+		return VBD_CTL_USAGE;
+	json_object_foreach(body, name, value)
+	{
+		path = vbd_ctl_format("%s%c%s=%s", path, separator, name,
+			vbd_ctl_text_percent(vbd_ctl_cell_text(value)));
+		separator = '&';
+	}
+	return vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_explanation);
 }

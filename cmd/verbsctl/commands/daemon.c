@@ -20,10 +20,9 @@ static enum vbd_ctl_exit get_health(struct vbd_ctl *ctl, struct vbd_ctl_answer *
 
 	outcome = vbd_ctl_http_perform(&ctl->http, &request, ret_answer, &why);
 	if (outcome == VBD_CTL_ANSWERED)
-		ret_answer->json = json_loadb(ret_answer->body, ret_answer->body_len, 0, NULL);
+		ret_answer->json = vbd_ctl_answer_json(ret_answer);
 	if (!vbd_ctl_json_text(ret_answer->json, "status"))
 		exit_status = vbd_ctl_http_report(&ctl->http, outcome, ret_answer, why);
-	free(why);
 	return exit_status;
 }
 
@@ -43,7 +42,6 @@ static enum vbd_ctl_exit get_parts(struct vbd_ctl *ctl, json_t *status)
 			vbd_ctl_call(ctl, "GET", parts[i].path, NULL, VBD_CTL_NO_WAIT, &answer);
 		if (exit_status == VBD_CTL_OK)
 			vbd_ctl_json_set(status, parts[i].member, json_incref(answer.json));
-		vbd_ctl_answer_fini(&answer);
 	}
 	return exit_status;
 }
@@ -72,7 +70,6 @@ enum vbd_ctl_exit vbd_ctl_status(struct vbd_ctl *ctl)
 		if (!ctl->json)
 			vbd_ctl_note("verbsd at %s is not ready", ctl->http.shown);
 	}
-	vbd_ctl_answer_fini(&health);
 	return exit_status;
 }
 
@@ -80,22 +77,16 @@ enum vbd_ctl_exit vbd_ctl_version(struct vbd_ctl *ctl)
 {
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status;
-	char *version;
-	json_t *both;
 
 	if (!ctl->json)
 		puts("verbsctl " VBD_VERSION);
 	exit_status = vbd_ctl_call(ctl, "GET", "/v1", NULL, VBD_CTL_NO_WAIT, &answer);
-	both = vbd_ctl_must(json_pack("{s:s, s:s?}", "verbsctl", VBD_VERSION, "verbsd",
-		vbd_ctl_json_text(answer.json, "version")));
-	version = vbd_ctl_cell_text(vbd_ctl_json_at(answer.json, "version"));
 	if (ctl->json)
-		vbd_ctl_json_put(stdout, both);
+		vbd_ctl_json_put(stdout, vbd_ctl_json_keep(vbd_ctl_must(json_pack("{s:s, s:s?}",
+						 "verbsctl", VBD_VERSION, "verbsd",
+						 vbd_ctl_json_text(answer.json, "version")))));
 	else if (exit_status == VBD_CTL_OK)
-		printf("verbsd %s\n", version);
-	free(version);
-	json_decref(both);
-	vbd_ctl_answer_fini(&answer);
+		printf("verbsd %s\n", vbd_ctl_cell_text(vbd_ctl_json_at(answer.json, "version")));
 	return exit_status;
 }
 
@@ -125,9 +116,10 @@ enum vbd_ctl_exit vbd_ctl_config_reload(struct vbd_ctl *ctl)
 static enum vbd_ctl_exit wait_until_drained(struct vbd_ctl *ctl, struct vbd_ctl_answer *answer)
 {
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	size_t kept = vbd_ctl_kept();
 
 	while (exit_status == VBD_CTL_OK && vbd_ctl_json_is(answer->json, "state", "draining")) {
-		vbd_ctl_answer_fini(answer);
+		vbd_ctl_release(kept);
 		exit_status = vbd_ctl_call(
 			ctl, "GET", "/v1/drain?wait_ms=60000", NULL, VBD_CTL_NO_WAIT, answer);
 	}
@@ -148,16 +140,12 @@ enum vbd_ctl_exit vbd_ctl_daemon_drain(struct vbd_ctl *ctl)
 		exit_status = wait_until_drained(ctl, &answer);
 	if (exit_status == VBD_CTL_OK)
 		vbd_ctl_answer_put(ctl, &answer, put_all);
-	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }
 
 enum vbd_ctl_exit vbd_ctl_daemon_undrain(struct vbd_ctl *ctl)
 {
-	struct vbd_ctl_answer answer = {0};
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(ctl, "DELETE", "/v1/drain", NULL, VBD_CTL_NO_WAIT, &answer);
+	struct vbd_ctl_answer answer;
 
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
+	return vbd_ctl_call(ctl, "DELETE", "/v1/drain", NULL, VBD_CTL_NO_WAIT, &answer);
 }

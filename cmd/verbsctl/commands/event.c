@@ -14,7 +14,7 @@
 struct reader {
 	struct vbd_ctl *ctl;
 	bool follows;
-	char *after;   /* place in the log behind which to read on, as the daemon named it */
+	char *after;   /* place in the log behind which to read on, as the daemon named it; owned */
 	uint64_t seen; /* number of the newest event of the pages so far; 0 before any */
 	struct vbd_ctl_retry retry;
 };
@@ -25,66 +25,35 @@ static char *detail_text(const json_t *event)
 	const char *state = vbd_ctl_json_text(event, "data.state");
 	const char *type = vbd_ctl_json_text(event, "type");
 	char *detail = vbd_ctl_cell_text(vbd_ctl_json_at(event, "detail"));
-	char *safe, *text;
 
 	if (!state || strstr(detail, state) || strstr(type ? type : "", state))
 		return detail;
-	safe = vbd_ctl_text_safe(state, strlen(state));
-	text = vbd_ctl_format("%s (%s)", detail, safe);
-	free(safe);
-	free(detail);
-	return text;
+	return vbd_ctl_format("%s (%s)", detail, vbd_ctl_text_safe(state));
 }
 
 /* "connection/to-b", "connection/7" for an object without a name, or "-" for the daemon. */
 static char *object_text(const json_t *object)
 {
-	const json_t *name = vbd_ctl_json_at(object, "name");
-	char *kind = vbd_ctl_cell_text(vbd_ctl_json_at(object, "kind"));
-	char *ref = vbd_ctl_cell_text(json_is_string(name) ? name : vbd_ctl_json_at(object, "id"));
-	char *text =
-		json_is_object(object) ? vbd_ctl_format("%s/%s", kind, ref) : vbd_ctl_format("-");
+	bool named = json_is_string(vbd_ctl_json_at(object, "name"));
 
-	free(ref);
-	free(kind);
-	return text;
+	if (!json_is_object(object))
+		return vbd_ctl_format("-");
+	return vbd_ctl_fill(object, named ? "{kind}/{name}" : "{kind}/{id}");
 }
 
 static void put_event(struct vbd_ctl *ctl, const json_t *event)
 {
-	char *seq = vbd_ctl_cell_text(vbd_ctl_json_at(event, "seq"));
-	char *at = vbd_ctl_cell_time(vbd_ctl_json_at(event, "at"));
 	char *severity = vbd_ctl_cell_text(vbd_ctl_json_at(event, "severity"));
-	char *object = object_text(vbd_ctl_json_at(event, "object"));
-	char *type = vbd_ctl_cell_text(vbd_ctl_json_at(event, "type"));
-	char *detail = detail_text(event);
 	const char *shade = strcmp(severity, "error") == 0     ? "\033[31m"
 			    : strcmp(severity, "warning") == 0 ? "\033[33m"
 							       : NULL;
 
 	if (!ctl->color)
 		shade = NULL;
-	printf("%6s %s %s%-7s%s %-15s %-22s %s\n", seq, at, shade ? shade : "", severity,
-		shade ? "\033[0m" : "", object, type, detail);
-	free(detail);
-	free(type);
-	free(object);
-	free(severity);
-	free(at);
-	free(seq);
-}
-
-static char *poll_path(const struct reader *reader)
-{
-	char *path = NULL;
-	size_t path_len = 0;
-	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
-
-	fprintf(out, "/v1/events?limit=%d&wait_ms=%d&after=", PAGE_EVENTS, VBD_CTL_LONG_POLL_MS);
-	vbd_ctl_text_put_escaped(out, reader->after);
-	vbd_ctl_args_put_query(&reader->ctl->args, out, '&');
-	(void)fclose(out);
-	return vbd_ctl_must(path);
+	printf("%6s %s %s%-7s%s %-15s %-22s %s\n", vbd_ctl_cell_text(vbd_ctl_json_at(event, "seq")),
+		vbd_ctl_cell_time(vbd_ctl_json_at(event, "at")), shade ? shade : "", severity,
+		shade ? "\033[0m" : "", object_text(vbd_ctl_json_at(event, "object")),
+		vbd_ctl_cell_text(vbd_ctl_json_at(event, "type")), detail_text(event));
 }
 
 /* Continue behind the page. */
@@ -99,34 +68,36 @@ static void take_next(struct reader *reader, const json_t *page)
 	if (!next)
 		return;
 	free(reader->after);
-	reader->after = vbd_ctl_format("%s", next);
+	reader->after = vbd_ctl_must(strdup(next));
 }
 
 /* Removes all but the last @lines items. */
 static void keep_last(json_t *items, uint64_t lines)
 {
 	size_t count = json_array_size(items);
-	json_t *kept;
+	json_t *last;
 
 	if (count <= lines)
 		return;
-	kept = vbd_ctl_must(json_array());
+	last = vbd_ctl_json_keep(vbd_ctl_must(json_array()));
 	for (size_t i = count - (size_t)lines; i < count; i++) {
-		if (json_array_append(kept, json_array_get(items, i)) < 0)
+		if (json_array_append(last, json_array_get(items, i)) < 0)
 			vbd_ctl_must(NULL);
 	}
-	if (json_array_clear(items) < 0 || json_array_extend(items, kept) < 0)
+	if (json_array_clear(items) < 0 || json_array_extend(items, last) < 0)
 		vbd_ctl_must(NULL);
-	json_decref(kept);
 }
 
 static enum vbd_ctl_exit put_items(struct reader *reader, const json_t *items)
 {
 	for (size_t i = 0; i < json_array_size(items); i++) {
+		size_t kept = vbd_ctl_kept();
+
 		if (reader->ctl->json)
 			vbd_ctl_json_put_line(stdout, json_array_get(items, i));
 		else
 			put_event(reader->ctl, json_array_get(items, i));
+		vbd_ctl_release(kept);
 	}
 	/* A program that reads our output through a pipe needs each page at once. */
 	return vbd_ctl_flush();
@@ -180,7 +151,6 @@ static enum vbd_ctl_exit put_log(struct reader *reader)
 		vbd_ctl_json_put(stdout, log);
 	else
 		exit_status = put_items(reader, items);
-	json_decref(log);
 	return exit_status;
 }
 
@@ -197,39 +167,41 @@ static enum vbd_ctl_exit put_page(struct reader *reader, const json_t *page, uin
 }
 
 static enum vbd_ctl_exit take_answer(
-	struct reader *reader, struct vbd_ctl_answer *answer, uint64_t asked_ns)
+	struct reader *reader, const struct vbd_ctl_answer *answer, uint64_t asked_ns)
 {
+	json_t *page = vbd_ctl_answer_json(answer);
+
 	(void)vbd_ctl_retry_over(&reader->retry, &reader->ctl->http);
-	answer->json = json_loadb(answer->body, answer->body_len, 0, NULL);
-	if (!answer->json)
+	if (!page)
 		return vbd_ctl_fail("%s answered something that is not JSON; is it verbsd?",
 			reader->ctl->http.shown);
-	return put_page(reader, answer->json, asked_ns);
+	return put_page(reader, page, asked_ns);
 }
 
 /* Makes one long poll and handles its outcome. */
 static enum vbd_ctl_exit follow_once(struct reader *reader)
 {
-	char *path = poll_path(reader);
+	struct vbd_ctl *ctl = reader->ctl;
 	const struct vbd_ctl_request request = {
-		.method = "GET", .path = path, .wait_s = VBD_CTL_LONG_POLL_MS / 1000};
+		.method = "GET",
+		.path = vbd_ctl_format("/v1/events?limit=%d&wait_ms=%d&after=%s%s", PAGE_EVENTS,
+			VBD_CTL_LONG_POLL_MS, vbd_ctl_text_percent(reader->after),
+			vbd_ctl_args_query(&ctl->args, '&')),
+		.wait_s = VBD_CTL_LONG_POLL_MS / 1000,
+	};
 	uint64_t asked_ns = vbd_clock_mono_ns();
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_outcome outcome;
 	char *why;
 
-	outcome = vbd_ctl_http_perform(&reader->ctl->http, &request, &answer, &why);
-	if (vbd_ctl_may_pass(outcome, &answer))
-		vbd_ctl_retry_wait(&reader->retry, &reader->ctl->http, why);
-	else if (outcome != VBD_CTL_ANSWERED || answer.status != 200)
-		exit_status = vbd_ctl_http_report(&reader->ctl->http, outcome, &answer, why);
-	else
-		exit_status = take_answer(reader, &answer, asked_ns);
-	vbd_ctl_answer_fini(&answer);
-	free(why);
-	free(path);
-	return exit_status;
+	outcome = vbd_ctl_http_perform(&ctl->http, &request, &answer, &why);
+	if (!vbd_ctl_may_pass(outcome, &answer)) {
+		if (outcome == VBD_CTL_ANSWERED && answer.status == 200)
+			return take_answer(reader, &answer, asked_ns);
+		return vbd_ctl_http_report(&ctl->http, outcome, &answer, why);
+	}
+	vbd_ctl_retry_wait(&reader->retry, &ctl->http, why);
+	return VBD_CTL_OK;
 }
 
 enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl)
@@ -240,14 +212,17 @@ enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl)
 	struct reader reader = {
 		.ctl = ctl,
 		.follows = follows,
-		.after = vbd_ctl_format("%s", after	 ? after
-					      : from_now ? "now"
-							 : "oldest"),
+		.after = vbd_ctl_must(strdup(after	? after
+					     : from_now ? "now"
+							: "oldest")),
 	};
 	enum vbd_ctl_exit exit_status = put_log(&reader);
+	size_t kept = vbd_ctl_kept();
 
-	while (exit_status == VBD_CTL_OK && reader.follows)
+	while (exit_status == VBD_CTL_OK && reader.follows) {
 		exit_status = follow_once(&reader);
+		vbd_ctl_release(kept);
+	}
 	free(reader.after);
 	return exit_status;
 }

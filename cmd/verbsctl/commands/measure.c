@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/problem.h"
 
 #include <signal.h>
 
@@ -48,41 +47,11 @@ static bool is_running(const struct measure *measure)
 	return vbd_ctl_json_is(measure->seen.json, "state", "running");
 }
 
-/* Starts the measurement. Takes ownership of @body. */
-static enum vbd_ctl_exit begin(struct measure *measure, json_t *body)
-{
-	enum vbd_ctl_exit exit_status = vbd_ctl_call(
-		measure->ctl, "POST", measure->collection, body, VBD_CTL_NO_WAIT, &measure->seen);
-
-	if (exit_status == VBD_CTL_OK)
-		measure->path = vbd_ctl_format("%s/%llu", measure->collection,
-			(unsigned long long)vbd_ctl_json_uint(measure->seen.json, "id"));
-	measure->row_ns = vbd_clock_mono_ns();
-	return exit_status;
-}
-
 /* Sends a request about the measurement, whose answer is its state. */
 static enum vbd_ctl_exit ask(struct measure *measure, const char *method, const char *tail)
 {
-	char *path = vbd_ctl_format("%s%s", measure->path, tail);
-	enum vbd_ctl_exit exit_status;
-
-	vbd_ctl_answer_fini(&measure->seen);
-	exit_status =
-		vbd_ctl_call(measure->ctl, method, path, NULL, VBD_CTL_NO_WAIT, &measure->seen);
-	free(path);
-	return exit_status;
-}
-
-/* Deletes the record, which no other client needs. */
-static enum vbd_ctl_exit forget(const struct measure *measure)
-{
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(measure->ctl, "DELETE", measure->path, NULL, VBD_CTL_NO_WAIT, &answer);
-
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
+	return vbd_ctl_call(measure->ctl, method, vbd_ctl_format("%s%s", measure->path, tail), NULL,
+		VBD_CTL_NO_WAIT, &measure->seen);
 }
 
 static void put_row(struct measure *measure)
@@ -103,9 +72,11 @@ static void put_row(struct measure *measure)
 static enum vbd_ctl_exit follow(struct measure *measure)
 {
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	size_t kept = vbd_ctl_kept();
 
 	while (exit_status == VBD_CTL_OK && is_running(measure)) {
 		put_row(measure);
+		vbd_ctl_release(kept);
 		if (!interrupted || measure->cancelled)
 			vbd_ctl_pause_ms(POLL_MS);
 		if (!interrupted || measure->cancelled) {
@@ -124,28 +95,32 @@ static bool ended_well(const struct measure *measure)
 	return interrupted || vbd_ctl_json_is(measure->seen.json, "state", "done");
 }
 
-/* Runs a measurement to its end and prints the result. Takes ownership of @body. */
-static enum vbd_ctl_exit run(struct measure *measure, json_t *body)
+/* Runs a measurement to its end, prints the result, and deletes the record, which no other client
+ * needs. */
+static enum vbd_ctl_exit run(struct measure *measure, const json_t *body)
 {
+	struct vbd_ctl *ctl = measure->ctl;
 	enum vbd_ctl_exit exit_status;
+	struct vbd_ctl_answer deleted;
 
 	catch_signals();
-	exit_status = begin(measure, body);
+	measure->row_ns = vbd_clock_mono_ns();
+	exit_status = vbd_ctl_call(
+		ctl, "POST", measure->collection, body, VBD_CTL_NO_WAIT, &measure->seen);
+	measure->path = vbd_ctl_path_of(measure->collection, measure->seen.json);
 	if (exit_status == VBD_CTL_OK)
 		exit_status = follow(measure);
-	if (exit_status == VBD_CTL_OK) {
-		if (measure->ctl->json)
-			vbd_ctl_json_put_line(stdout, measure->seen.json);
-		else
-			vbd_ctl_object_put_full(measure->ctl, measure->seen.json);
-		(void)fflush(stdout);
-		exit_status = forget(measure);
-	}
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	if (ctl->json)
+		vbd_ctl_json_put_line(stdout, measure->seen.json);
+	else
+		vbd_ctl_object_put_full(ctl, measure->seen.json);
+	(void)fflush(stdout);
+	exit_status = vbd_ctl_call(ctl, "DELETE", measure->path, NULL, VBD_CTL_NO_WAIT, &deleted);
 	if (exit_status == VBD_CTL_OK && !ended_well(measure))
-		exit_status = vbd_ctl_report_problem(
-			measure->ctl, vbd_ctl_problem_of(measure->collection, measure->seen.json));
-	vbd_ctl_answer_fini(&measure->seen);
-	free(measure->path);
+		return vbd_ctl_report_problem(
+			ctl, vbd_ctl_problem_of(measure->collection, measure->seen.json));
 	return exit_status;
 }
 
@@ -153,12 +128,9 @@ static enum vbd_ctl_exit run(struct measure *measure, json_t *body)
 
 static void put_probe_row(const json_t *probe)
 {
-	char *text = vbd_ctl_fill(probe,
+	vbd_ctl_text_put(vbd_ctl_fill(probe,
 		"{sent} sent, {completed} back, {late} late, {lost} lost, {mismatched} with other "
-		"bytes; last {last_ns}, p50 {rtt_ns.p50:ns}, p99 {rtt_ns.p99:ns}");
-
-	vbd_ctl_text_put(text);
-	free(text);
+		"bytes; last {last_ns}, p50 {rtt_ns.p50:ns}, p99 {rtt_ns.p99:ns}"));
 }
 
 enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl)
@@ -183,26 +155,19 @@ static const char *op_of(const struct vbd_ctl_args *args)
 		       : "send";
 }
 
-/* Builds the request from the options. @ret_body is set on success; the caller owns it. */
+/* Builds the request from the options. @ret_body is set on success. */
 static enum vbd_ctl_exit benchmark_body(struct vbd_ctl *ctl, json_t **ret_body)
 {
-	const struct vbd_ctl_args *args = &ctl->args;
-	const char *op = op_of(args);
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
-	json_t *body;
+	const char *op = op_of(&ctl->args);
 
-	body = vbd_ctl_args_body(args);
-	if (!body)
+	*ret_body = vbd_ctl_args_body(&ctl->args);
+	if (!*ret_body)
 		return VBD_CTL_USAGE;
-	vbd_ctl_json_set(body, "op", vbd_ctl_must(json_string(op)));
-	if (strcmp(op, "send") != 0)
-		exit_status = vbd_ctl_transfer_set_remote(
-			ctl, strcmp(op, "read") == 0 ? "remote_read" : "remote_write", body);
-	if (exit_status == VBD_CTL_OK)
-		*ret_body = body;
-	else
-		json_decref(body);
-	return exit_status;
+	vbd_ctl_json_set_text(*ret_body, "op", op);
+	if (strcmp(op, "send") == 0)
+		return VBD_CTL_OK;
+	return vbd_ctl_transfer_set_remote(
+		ctl, strcmp(op, "read") == 0 ? "remote_read" : "remote_write", *ret_body);
 }
 
 enum vbd_ctl_exit vbd_ctl_bench(struct vbd_ctl *ctl)

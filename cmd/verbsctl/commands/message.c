@@ -13,25 +13,19 @@
 #define EARLY_ANSWER_MS	   1000 /* an earlier empty page was no long poll: slow down */
 #define EARLY_PAUSE_MS	   200
 
-static char *messages_path(const struct vbd_ctl *ctl, const char *tail)
-{
-	return vbd_ctl_path(ctl->args.command->object->collection, ctl->args.operands[0], tail);
-}
-
 /*
  * Reads a whole file, but at most one byte more than a message may have, which shows that it is too
- * long. The caller frees the bytes; NULL after an error.
+ * long. NULL after an error.
  */
 static char *read_message(const char *name, size_t *ret_len)
 {
 	FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
-	char *bytes = vbd_ctl_must(malloc(INLINE_LIMIT_BYTES + 1));
+	char *bytes = vbd_ctl_keep(malloc(INLINE_LIMIT_BYTES + 1), free);
 
 	if (file)
 		*ret_len = fread(bytes, 1, INLINE_LIMIT_BYTES + 1, file);
 	if (!file || ferror(file)) {
 		vbd_ctl_fail("%s: %s", name, strerror(errno));
-		free(bytes);
 		bytes = NULL;
 	}
 	if (file && file != stdin)
@@ -42,8 +36,6 @@ static char *read_message(const char *name, size_t *ret_len)
 static enum vbd_ctl_exit send_inline(struct vbd_ctl *ctl, const char *bytes, size_t len)
 {
 	json_t *body;
-	char *path;
-	enum vbd_ctl_exit exit_status;
 
 	if (len > INLINE_LIMIT_BYTES)
 		return vbd_ctl_fail("send: the message is longer than %d bytes; put it into a "
@@ -51,23 +43,18 @@ static enum vbd_ctl_exit send_inline(struct vbd_ctl *ctl, const char *bytes, siz
 			INLINE_LIMIT_BYTES);
 	body = vbd_ctl_args_body(&ctl->args);
 	if (vbd_utf8_valid(bytes, len) && !memchr(bytes, 0, len)) {
-		vbd_ctl_json_set(body, "data", vbd_ctl_must(json_stringn(bytes, len)));
+		vbd_ctl_json_set(body, "data", json_stringn(bytes, len));
 	} else {
-		char *text = vbd_ctl_hex_encode(bytes, len);
-
-		vbd_ctl_json_set(body, "data", vbd_ctl_must(json_string(text)));
-		vbd_ctl_json_set(body, "encoding", vbd_ctl_must(json_string("hex")));
-		free(text);
+		vbd_ctl_json_set_text(body, "data", vbd_ctl_hex_encode(bytes, len));
+		vbd_ctl_json_set_text(body, "encoding", "hex");
 	}
-	path = messages_path(ctl, "/messages");
-	exit_status = vbd_ctl_transfer_run(ctl, path, body);
-	free(path);
-	return exit_status;
+	return vbd_ctl_transfer_run(ctl, vbd_ctl_object_path(ctl, "/messages"), body);
 }
 
 static enum vbd_ctl_exit send_buffer(struct vbd_ctl *ctl)
 {
 	const char *owner = ctl->args.operands[0];
+	bool imm = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM);
 	enum vbd_ctl_exit exit_status;
 	json_t *body;
 
@@ -76,13 +63,9 @@ static enum vbd_ctl_exit send_buffer(struct vbd_ctl *ctl)
 			&ctl->args, "the %s's name must be UTF-8", ctl->args.command->object->kind);
 	body = vbd_ctl_args_body(&ctl->args);
 	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
-	if (exit_status != VBD_CTL_OK) {
-		json_decref(body);
+	if (exit_status != VBD_CTL_OK)
 		return exit_status;
-	}
-	vbd_ctl_json_set(body, "op",
-		vbd_ctl_must(json_string(
-			vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM) ? "send_imm" : "send")));
+	vbd_ctl_json_set_text(body, "op", imm ? "send_imm" : "send");
 	vbd_ctl_json_set(body, ctl->args.command->object->kind, vbd_ctl_json_ref(owner));
 	return vbd_ctl_transfer_run(ctl, "/v1/transfers", body);
 }
@@ -94,7 +77,6 @@ enum vbd_ctl_exit vbd_ctl_send(struct vbd_ctl *ctl)
 	const char *file = args->text[VBD_CTL_OPT_FILE];
 	bool buffer = vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER) ||
 		      vbd_ctl_args_has(args, VBD_CTL_OPT_SGES);
-	enum vbd_ctl_exit exit_status;
 	char *bytes;
 	size_t len;
 
@@ -108,11 +90,7 @@ enum vbd_ctl_exit vbd_ctl_send(struct vbd_ctl *ctl)
 	if (text && strcmp(text, "-") != 0)
 		return send_inline(ctl, text, strlen(text));
 	bytes = read_message(file ? file : "-", &len);
-	if (!bytes)
-		return VBD_CTL_FAILED;
-	exit_status = send_inline(ctl, bytes, len);
-	free(bytes);
-	return exit_status;
+	return bytes ? send_inline(ctl, bytes, len) : VBD_CTL_FAILED;
 }
 
 /* State of one `verbsctl recv`. */
@@ -141,7 +119,6 @@ static bool put_raw(const json_t *message)
 		return false;
 	}
 	fwrite(bytes, 1, len, stdout);
-	free(bytes);
 	return true;
 }
 
@@ -154,8 +131,6 @@ static void put_text(const json_t *message)
 		printf("%s\n", data);
 	else
 		printf("%s:%s\n", encoding, data);
-	free(encoding);
-	free(data);
 }
 
 /* The message is deleted from the inbox next: make sure that it has been written, and that the
@@ -180,15 +155,12 @@ static enum vbd_ctl_exit put_message(struct receiver *receiver, const json_t *me
 
 static enum vbd_ctl_exit delete_messages(struct receiver *receiver)
 {
-	char *path = vbd_ctl_format("%s/messages?through=%llu", receiver->connection,
-		(unsigned long long)receiver->after);
 	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(receiver->ctl, "DELETE", path, NULL, VBD_CTL_NO_WAIT, &answer);
 
-	vbd_ctl_answer_fini(&answer);
-	free(path);
-	return exit_status;
+	return vbd_ctl_call(receiver->ctl, "DELETE",
+		vbd_ctl_format("%s/messages?through=%llu", receiver->connection,
+			(unsigned long long)receiver->after),
+		NULL, VBD_CTL_NO_WAIT, &answer);
 }
 
 static void start_waiting(struct receiver *receiver)
@@ -233,17 +205,16 @@ static enum vbd_ctl_exit get_page(
 {
 	bool raw = vbd_ctl_args_has(&receiver->ctl->args, VBD_CTL_OPT_RAW);
 	uint64_t left = receiver->wanted - receiver->taken;
-	char *path = vbd_ctl_format("%s/messages?limit=%llu&after=%llu&wait_ms=%u%s",
-		receiver->connection,
-		(unsigned long long)(left < PAGE_MESSAGES ? left : PAGE_MESSAGES),
-		(unsigned long long)receiver->after, wait_ms, raw ? "&encoding=hex" : "");
 	const struct vbd_ctl_request request = {
-		.method = "GET", .path = path, .wait_s = wait_ms / 1000 + 1};
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_http_call(&receiver->ctl->http, &request, ret_answer);
+		.method = "GET",
+		.path = vbd_ctl_format("%s/messages?limit=%llu&after=%llu&wait_ms=%u%s",
+			receiver->connection,
+			(unsigned long long)(left < PAGE_MESSAGES ? left : PAGE_MESSAGES),
+			(unsigned long long)receiver->after, wait_ms, raw ? "&encoding=hex" : ""),
+		.wait_s = wait_ms / 1000 + 1,
+	};
 
-	free(path);
-	return exit_status;
+	return vbd_ctl_http_call(&receiver->ctl->http, &request, ret_answer);
 }
 
 /* Sets @ret_open to false, and prints why the connection ended, if no more messages can come. */
@@ -261,7 +232,6 @@ static enum vbd_ctl_exit check_open(struct receiver *receiver, bool *ret_open)
 		vbd_ctl_note("connection/%llu has ended%s%s",
 			(unsigned long long)vbd_ctl_json_uint(answer.json, "id"),
 			end_code ? ": " : "", end_code ? end_code : "");
-	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }
 
@@ -286,6 +256,7 @@ static enum vbd_ctl_exit idle(struct receiver *receiver, uint64_t asked_ns, bool
 static enum vbd_ctl_exit receive(struct receiver *receiver)
 {
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	size_t kept = vbd_ctl_kept();
 	bool go_on = true;
 
 	while (exit_status == VBD_CTL_OK && go_on && receiver->taken < receiver->wanted) {
@@ -297,7 +268,7 @@ static enum vbd_ctl_exit receive(struct receiver *receiver)
 			receiver->waits ? vbd_ctl_patience_ms(receiver->expires_ns) : 0, &answer);
 		if (exit_status == VBD_CTL_OK)
 			exit_status = take_page(receiver, answer.json, &count);
-		vbd_ctl_answer_fini(&answer);
+		vbd_ctl_release(kept);
 		if (exit_status == VBD_CTL_OK && count == 0)
 			exit_status = idle(receiver, asked_ns, &go_on);
 	}
@@ -340,10 +311,9 @@ enum vbd_ctl_exit vbd_ctl_recv(struct vbd_ctl *ctl)
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_RAW) && ctl->json)
 		return vbd_ctl_refuse(args, "--raw and --json exclude each other");
 	start_waiting(&receiver);
-	receiver.connection = messages_path(ctl, "");
+	receiver.connection = vbd_ctl_object_path(ctl, "");
 	exit_status = receive(&receiver);
 	if (exit_status == VBD_CTL_OK)
 		exit_status = judge(&receiver, count, limited);
-	free(receiver.connection);
 	return exit_status;
 }

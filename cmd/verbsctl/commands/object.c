@@ -1,10 +1,113 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list, show, create, set, cancel and rm, for all kinds of objects. */
+/* The kinds of objects: where they are, and what lists and sentences show of them; and list, show,
+ * create, set, cancel, rm and wait, for all of them. */
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
 
+#include "base/clock.h"
+
 #define DEFAULT_WAIT_S 30
+
+const struct vbd_ctl_object vbd_ctl_object_connection = {"/v1/connections", "connection",
+	.columns = "ID=id NAME=name STATE=state SIDE=side PEER=peer SERVICE=service "
+		   "LQPN=qp_attr.lqpn RQPN=qp_attr.rqpn SENT=counters:sent RECV=counters:received "
+		   "END-CODE=end_code EARLIER-RUN=server_id",
+	.brief = "{state} with {peer}, QP {qp_attr.lqpn} -> {qp_attr.rqpn}, service {service}",
+	.good_state = "established", .delete_wait_s = VBD_CTL_END_WAIT_S};
+
+const struct vbd_ctl_object vbd_ctl_object_listener = {"/v1/listeners", "listener",
+	.columns = "ID=id NAME=name STATE=state ADDRESS=addr,port:endpoint DEVICE=device "
+		   "ACCEPT=accept SERVICE=service REQUESTS=requests ACCEPTED=accepted "
+		   "REJECTED=rejected WAITING=waiting",
+	.brief = "{state} at {addr,port:endpoint}, accept {accept}, service {service}",
+	.good_state = "listening"};
+
+const struct vbd_ctl_object vbd_ctl_object_buffer = {"/v1/buffers", "buffer",
+	.columns = "ID=id NAME=name STATE=state SIZE=size_bytes KIND=kind ACCESS=access "
+		   "DEVICE=device USERS=user_count",
+	.good_state = "ready"};
+
+const struct vbd_ctl_object vbd_ctl_object_transfer = {"/v1/transfers", "transfer",
+	.columns = "ID=id STATE=state OP=op CONN=connection BUFFER=buffer LENGTH=length_bytes "
+		   "DONE=bytes_done WRS=wrs_done QUEUED=queue_ns WIRE=wire_ns "
+		   "RATE=bytes_done,wire_ns:rate ERROR=error.code",
+	.good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S};
+
+const struct vbd_ctl_object vbd_ctl_object_batch = {"/v1/transfer_batches", "transfer_batch",
+	.columns = "ID=id STATE=state QUEUED=counts.queued RUNNING=counts.running DONE=counts.done "
+		   "FAILED=counts.failed CANCELLED=counts.cancelled TIMEDOUT=counts.timed_out "
+		   "ERROR=error.code",
+	.brief = "{state}: {counts.done} done, {counts.failed} failed, {counts.cancelled} "
+		 "cancelled, {counts.timed_out} timed out, {counts.running} running",
+	.good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S};
+
+const struct vbd_ctl_object vbd_ctl_object_connection_batch = {"/v1/connection_batches",
+	"connection_batch",
+	.columns = "ID=id STATE=state QUEUED=counts.queued CONNECTING=counts.connecting "
+		   "ESTABLISHED=counts.established FAILED=counts.failed ERROR=error.detail",
+	.brief = "{state}: {counts.established} established, {counts.failed} failed, "
+		 "{counts.connecting} connecting, {counts.queued} queued",
+	.good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S};
+
+const struct vbd_ctl_object vbd_ctl_object_device = {"/v1/devices", "device",
+	.columns = "NAME=name STATE=state TRANSPORT=transport PORTS=ports:ports GUID=node_guid "
+		   "FIRMWARE=fw_ver ERROR=error.detail"};
+
+const struct vbd_ctl_object vbd_ctl_object_pd = {"/v1/pds", "pd",
+	.columns = "ID=id NAME=name DEVICE=device DEFAULT=default USERS=user_count"};
+
+const struct vbd_ctl_object vbd_ctl_object_kept_object = {"/v1/kept_objects", "kept_object",
+	.columns = "ID=id NAME=name KIND=kind STATE=state SOURCE=source OBJECT=object_id "
+		   "TRIES=tries NEXT-TRY=next_try_at ERROR=error.detail",
+	.good_state = "up"};
+
+const struct vbd_ctl_object vbd_ctl_object_fault = {"/v1/faults", "fault",
+	.columns = "ID=id NAME=name EFFECT=effect CALL=call TARGET=target SELECTOR=selector "
+		   "COUNT=count FIRED=fired EXPIRES=expires_at"};
+
+const struct vbd_ctl_object vbd_ctl_object_cq = {"/v1/cqs", "cq",
+	.columns = "ID=id NAME=name DEVICE=device WORKER=worker CQE=cqe RESERVED=reserved_cqe "
+		   "OUTSTANDING=outstanding_cqe HIGH=high_water_cqe COMPLETIONS=completions "
+		   "ERRORS=error_completions POLLS=polls EMPTY=empty_polls ARMED=events_armed "
+		   "TAKEN=events_taken QPS=qp_count"};
+
+const struct vbd_ctl_object vbd_ctl_object_srq = {"/v1/srqs", "srq",
+	.columns = "ID=id NAME=name DEVICE=device PD=pd CQ=cq WRS=max_wr POSTED=posted "
+		   "LIMIT=srq_limit EVENTS=limit_events REFILLS=refills USERS=user_count"};
+
+const struct vbd_ctl_object vbd_ctl_object_endpoint = {"/v1/ud_endpoints", "ud_endpoint",
+	.columns = "ID=id NAME=name STATE=state DEVICE=device QPN=qp_attr.lqpn GID=qp_attr.sgid "
+		   "MTU=mtu_bytes ADDR=addr PORT=port SERVICE=service",
+	.delete_wait_s = VBD_CTL_END_WAIT_S};
+
+const struct vbd_ctl_object vbd_ctl_object_peer = {"/v1/ud_peers", "ud_peer",
+	.columns = "ID=id NAME=name STATE=state ENDPOINT=ud_endpoint QPN=qpn GID=path.gid "
+		   "LID=path.lid ASKED-AT=dst_addr PORT=dst_port",
+	.good_state = "ready"};
+
+const struct vbd_ctl_object vbd_ctl_object_group = {"/v1/multicast_memberships",
+	"multicast_membership",
+	.columns = "ID=id NAME=name STATE=state ENDPOINT=ud_endpoint ADDR=addr MODE=mode MGID=mgid",
+	.good_state = "joined", .delete_wait_s = VBD_CTL_END_WAIT_S};
+
+const struct vbd_ctl_object vbd_ctl_object_window = {"/v1/windows", "window",
+	.columns = "ID=id NAME=name STATE=state TYPE=type BUFFER=buffer CONN=connection "
+		   "OFFSET=buffer_offset_bytes:text SIZE=size_bytes ACCESS=access",
+	.good_state = "ready", .delete_wait_s = VBD_CTL_END_WAIT_S};
+
+const struct vbd_ctl_object vbd_ctl_object_probe = {"/v1/probes", "probe",
+	.columns = "ID=id STATE=state KIND=kind CONN=connection SENT=sent COMPLETED=completed "
+		   "MISMATCHED=mismatched P50=rtt_ns.p50:ns P99=rtt_ns.p99:ns",
+	.good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S};
+
+const struct vbd_ctl_object vbd_ctl_object_benchmark = {"/v1/benchmarks", "benchmark",
+	.columns = "ID=id STATE=state OP=op CONN=connection SIZE=size_bytes TXDEPTH=tx_depth "
+		   "MESSAGES=messages BYTES/S=bytes_per_s P50=latency_ns.p50:ns "
+		   "P99=latency_ns.p99:ns",
+	.good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S};
+
+/* --- commands ------------------------------------------------------------------------------ */
 
 void vbd_ctl_object_put_full(const struct vbd_ctl *ctl, json_t *object)
 {
@@ -37,15 +140,15 @@ enum vbd_ctl_exit vbd_ctl_object_list(struct vbd_ctl *ctl)
 	return vbd_ctl_list(ctl, kind->collection, kind->columns);
 }
 
+char *vbd_ctl_object_path(const struct vbd_ctl *ctl, const char *tail)
+{
+	return vbd_ctl_path(ctl->args.command->object->collection, ctl->args.operands[0], tail);
+}
+
 enum vbd_ctl_exit vbd_ctl_object_get(struct vbd_ctl *ctl, const char *tail, vbd_ctl_put_fn put)
 {
-	char *path =
-		vbd_ctl_path(ctl->args.command->object->collection, ctl->args.operands[0], tail);
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put);
-
-	free(path);
-	return exit_status;
+	return vbd_ctl_call_put(
+		ctl, "GET", vbd_ctl_object_path(ctl, tail), NULL, VBD_CTL_NO_WAIT, put);
 }
 
 enum vbd_ctl_exit vbd_ctl_object_show(struct vbd_ctl *ctl)
@@ -82,53 +185,39 @@ enum vbd_ctl_exit vbd_ctl_object_create(struct vbd_ctl *ctl)
 enum vbd_ctl_exit vbd_ctl_object_set(struct vbd_ctl *ctl)
 {
 	json_t *body = vbd_ctl_args_body(&ctl->args);
-	enum vbd_ctl_exit exit_status;
-	char *path;
 
-	if (json_object_size(body) == 0) {
-		json_decref(body);
+	if (json_object_size(body) == 0)
 		return vbd_ctl_refuse(&ctl->args, "needs an option with a new value");
-	}
-	path = vbd_ctl_path(ctl->args.command->object->collection, ctl->args.operands[0], "");
-	exit_status = vbd_ctl_call_put(
-		ctl, "PATCH", path, body, wait_s_of(ctl), vbd_ctl_object_put_brief);
-	free(path);
-	return exit_status;
+	return vbd_ctl_call_put(ctl, "PATCH", vbd_ctl_object_path(ctl, ""), body, wait_s_of(ctl),
+		vbd_ctl_object_put_brief);
 }
 
 static enum vbd_ctl_exit rm_one(struct vbd_ctl *ctl, const char *ref)
 {
 	const struct vbd_ctl_object *kind = ctl->args.command->object;
-	char *path = vbd_ctl_path(kind->collection, ref, "");
-	char *safe = vbd_ctl_text_safe(ref, strlen(ref));
 	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, "DELETE", path, NULL,
-		kind->delete_wait_s ? kind->delete_wait_s : VBD_CTL_NO_WAIT, &answer);
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call(ctl, "DELETE", vbd_ctl_path(kind->collection, ref, ""), NULL,
+			kind->delete_wait_s ? kind->delete_wait_s : VBD_CTL_NO_WAIT, &answer);
 
-	if (exit_status == VBD_CTL_OK && ctl->json) {
-		if (answer.json)
-			vbd_ctl_json_put(stdout, answer.json);
-	} else if (exit_status == VBD_CTL_OK) {
-		char *state = vbd_ctl_cell_text(vbd_ctl_json_at(answer.json, "state"));
-
-		printf("%s/%s: %s\n", kind->kind, safe, answer.status == 202 ? state : "gone");
-		free(state);
-	}
-	vbd_ctl_answer_fini(&answer);
-	free(safe);
-	free(path);
-	return exit_status;
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	if (ctl->json && answer.json)
+		vbd_ctl_json_put(stdout, answer.json);
+	else if (!ctl->json)
+		printf("%s/%s: %s\n", kind->kind, vbd_ctl_text_safe(ref),
+			answer.status == 202
+				? vbd_ctl_cell_text(vbd_ctl_json_at(answer.json, "state"))
+				: "gone");
+	return VBD_CTL_OK;
 }
 
 static enum vbd_ctl_exit cancel_one(struct vbd_ctl *ctl, const char *ref)
 {
 	const struct vbd_ctl_object *kind = ctl->args.command->object;
-	char *path = vbd_ctl_path(kind->collection, ref, "/cancel");
-	enum vbd_ctl_exit exit_status = vbd_ctl_call_put(
-		ctl, "POST", path, NULL, kind->delete_wait_s, vbd_ctl_object_put_state);
 
-	free(path);
-	return exit_status;
+	return vbd_ctl_call_put(ctl, "POST", vbd_ctl_path(kind->collection, ref, "/cancel"), NULL,
+		kind->delete_wait_s, vbd_ctl_object_put_state);
 }
 
 /* --- objects selected by labels -------------------------------------------------------------- */
@@ -153,32 +242,13 @@ static void put_selected(const struct vbd_ctl *ctl, json_t *selected)
 
 	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DRY_RUN)) {
 		json_array_foreach(json_object_get(selected, "objects"), i, object)
-		{
-			char *text = vbd_ctl_fill(object, "{kind}/{id}");
-
-			puts(text);
-			free(text);
-		}
+			puts(vbd_ctl_fill(object, "{kind}/{id}"));
 		VBD_CTL_LINES_PUT(selected, {"selected", "{selected}"});
 		return;
 	}
 	vbd_ctl_object_tell_failures(selected, 0);
 	VBD_CTL_LINES_PUT(selected, {"selected", "{selected}"}, {"done", "{done}"},
 		{"under way", "{pending}"}, {"failed", "{failed}"});
-}
-
-/* The path of the operation on the selected objects. */
-static char *selected_path(const struct vbd_ctl_args *args, const char *tail)
-{
-	char *path = NULL;
-	size_t len = 0;
-	FILE *out = vbd_ctl_must(open_memstream(&path, &len));
-
-	fprintf(out, "/v1/objects%s?kind=%s", tail, args->command->object->kind);
-	vbd_ctl_args_put_query(args, out, '&');
-	if (fclose(out) != 0)
-		vbd_ctl_must(NULL);
-	return path;
 }
 
 enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *method,
@@ -193,7 +263,6 @@ enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *meth
 	int wait_s = wait ? end_s : VBD_CTL_NO_WAIT;
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status;
-	char *path;
 
 	if (every + labelled + (args->operand_count > 0) != 1)
 		return vbd_ctl_refuse(args, "needs operands, or --label, or --all");
@@ -201,16 +270,14 @@ enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *meth
 		return vbd_ctl_refuse(args, "--dry-run needs --label or --all");
 	if (!every && !labelled)
 		return vbd_ctl_each(ctl, one);
-	path = selected_path(args, tail);
-	exit_status = vbd_ctl_call(ctl, method, path, NULL, wait_s, &answer);
-	if (exit_status == VBD_CTL_OK) {
-		vbd_ctl_answer_put(ctl, &answer, put_selected);
-		if (vbd_ctl_json_uint(answer.json, "failed"))
-			exit_status = VBD_CTL_FAILED;
-	}
-	vbd_ctl_answer_fini(&answer);
-	free(path);
-	return exit_status;
+	exit_status = vbd_ctl_call(ctl, method,
+		vbd_ctl_format("/v1/objects%s?kind=%s%s", tail, args->command->object->kind,
+			vbd_ctl_args_query(args, '&')),
+		NULL, wait_s, &answer);
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	vbd_ctl_answer_put(ctl, &answer, put_selected);
+	return vbd_ctl_json_uint(answer.json, "failed") ? VBD_CTL_FAILED : VBD_CTL_OK;
 }
 
 enum vbd_ctl_exit vbd_ctl_object_cancel(struct vbd_ctl *ctl)
@@ -221,4 +288,125 @@ enum vbd_ctl_exit vbd_ctl_object_cancel(struct vbd_ctl *ctl)
 enum vbd_ctl_exit vbd_ctl_object_rm(struct vbd_ctl *ctl)
 {
 	return vbd_ctl_each_or_selected(ctl, "DELETE", "", rm_one);
+}
+
+/* --- wait ---------------------------------------------------------------------------------- */
+
+/* An answer that comes earlier than this before the end is not the server's time-out. */
+#define EARLY_MS 20
+
+/* State of one `verbsctl NOUN wait`. */
+struct waiter {
+	struct vbd_ctl *ctl;
+	const char *until;
+	uint64_t expires_ns; /* 0 for no limit */
+};
+
+/* The meaning of an answer for the wait. */
+enum verdict {
+	HOLDS,
+	NEVER, /* the state can't come any more */
+	NOT_YET,
+};
+
+/*
+ * The server answers when the state has come, when it can't come any more, or when the time is
+ * over.
+ * @early: the time was not over
+ */
+static enum verdict judge(const struct waiter *waiter, const json_t *object, bool early)
+{
+	bool has_ended = vbd_ctl_json_at(object, "ended_at");
+
+	if (vbd_ctl_json_is(object, "state", waiter->until))
+		return HOLDS;
+	if (strcmp(waiter->until, "ended") == 0 && (has_ended || early))
+		return HOLDS;
+	if (strcmp(waiter->until, "open") == 0 && !has_ended)
+		return HOLDS;
+	if (!early)
+		return NOT_YET;
+	return strcmp(waiter->until, "changed") == 0 ? HOLDS : NEVER;
+}
+
+/* Prints the object, or why its state did not come. */
+static enum vbd_ctl_exit report(const struct waiter *waiter, json_t *object, enum verdict verdict)
+{
+	const struct vbd_ctl_object *kind = waiter->ctl->args.command->object;
+	const char *never = verdict == NOT_YET ? "not yet" : "will not be";
+
+	if (verdict == HOLDS && waiter->ctl->json)
+		vbd_ctl_json_put_line(stdout, object);
+	else if (verdict == HOLDS)
+		vbd_ctl_object_put_state(waiter->ctl, object);
+	else if (verdict == NEVER && vbd_ctl_json_at(object, "error"))
+		(void)vbd_ctl_report_problem(
+			waiter->ctl, vbd_ctl_problem_of(kind->collection, object));
+	else
+		vbd_ctl_note("%s/%s, and %s %s", kind->kind,
+			vbd_ctl_fill(object, "{id} is {state}"), never, waiter->until);
+	(void)fflush(stdout);
+	return verdict == HOLDS	    ? VBD_CTL_OK
+	       : verdict == NOT_YET ? VBD_CTL_TIMED_OUT
+				    : VBD_CTL_FAILED;
+}
+
+/* Makes one long poll. Sets @ret_over unless another one is due. */
+static enum vbd_ctl_exit poll_once(struct waiter *waiter, const char *ref, bool *ret_over)
+{
+	unsigned int wait_ms = vbd_ctl_patience_ms(waiter->expires_ns);
+	const struct vbd_ctl_request request = {
+		.method = "GET",
+		.path = vbd_ctl_format("%s?until=%s&wait_ms=%u",
+			vbd_ctl_path(waiter->ctl->args.command->object->collection, ref, ""),
+			waiter->until, wait_ms),
+		.wait_s = wait_ms / 1000 + 1,
+	};
+	uint64_t asked_ns = vbd_clock_mono_ns();
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status = vbd_ctl_http_call(&waiter->ctl->http, &request, &answer);
+	uint64_t took_ms = (vbd_clock_mono_ns() - asked_ns) / VBD_NS_PER_MS;
+	enum verdict verdict;
+
+	*ret_over = true;
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	verdict = judge(waiter, answer.json, took_ms + EARLY_MS < wait_ms);
+	*ret_over = verdict != NOT_YET || vbd_ctl_patience_ms(waiter->expires_ns) == 0;
+	return *ret_over ? report(waiter, answer.json, verdict) : VBD_CTL_OK;
+}
+
+static enum vbd_ctl_exit wait_for(struct waiter *waiter, const char *ref)
+{
+	enum vbd_ctl_exit exit_status;
+	size_t kept = vbd_ctl_kept();
+	bool over;
+
+	do {
+		exit_status = poll_once(waiter, ref, &over);
+		vbd_ctl_release(kept);
+	} while (!over);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_object_wait(struct vbd_ctl *ctl)
+{
+	const struct vbd_ctl_args *args = &ctl->args;
+	const char *until = args->text[VBD_CTL_OPT_UNTIL];
+	struct waiter waiter = {
+		.ctl = ctl, .until = until ? until : args->command->object->good_state};
+	enum vbd_ctl_exit first = VBD_CTL_OK;
+
+	if (waiter.until[strspn(waiter.until, "abcdefghijklmnopqrstuvwxyz_")])
+		return vbd_ctl_refuse(args, "--until must be a state, not \"%s\"", waiter.until);
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_WAIT_TIMEOUT))
+		waiter.expires_ns = vbd_clock_mono_ns() +
+				    args->number[VBD_CTL_OPT_WAIT_TIMEOUT] * VBD_NS_PER_MS + 1;
+	for (size_t i = 0; i < args->operand_count; i++) {
+		enum vbd_ctl_exit exit_status = wait_for(&waiter, args->operands[i]);
+
+		if (first == VBD_CTL_OK)
+			first = exit_status;
+	}
+	return first;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transfers. */
+/* transfers; transfer-batches, connection-batches and connections create --count: objects made
+ * together. */
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "base/text.h"
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/problem.h"
 
 #define TRANSFERS	   "/v1/transfers"
 #define DEFAULT_TIMEOUT_MS 30000 /* default of TransferCreate and MessageSend in openapi.yaml */
@@ -52,13 +52,12 @@ enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, js
 	if (exit_status == VBD_CTL_OK && wait)
 		exit_status = vbd_ctl_follow(ctl, TRANSFERS, is_under_way, &progress, &answer);
 	vbd_ctl_progress_fini(&progress);
-	if (exit_status == VBD_CTL_OK && wait && !vbd_ctl_json_is(answer.json, "state", "done"))
-		exit_status =
-			vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(TRANSFERS, answer.json));
-	else if (exit_status == VBD_CTL_OK)
-		vbd_ctl_answer_put(ctl, &answer, put_brief);
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	if (wait && !vbd_ctl_json_is(answer.json, "state", "done"))
+		return vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(TRANSFERS, answer.json));
+	vbd_ctl_answer_put(ctl, &answer, put_brief);
+	return VBD_CTL_OK;
 }
 
 /* Fetches the description of the peer's memory from the peer's verbsd. */
@@ -66,16 +65,13 @@ static enum vbd_ctl_exit fetch_remote(
 	struct vbd_ctl *ctl, const char *remote, struct vbd_ctl_answer *ret_answer)
 {
 	const char *window = strstr(remote, "#" WINDOW_PREFIX);
-	enum vbd_ctl_exit exit_status;
-	char *where;
 
 	if (!window)
 		return vbd_ctl_get_at(ctl, "--remote", remote, "/v1/buffers", ret_answer);
-	where = vbd_ctl_format(
-		"%.*s#%s", (int)(window - remote), remote, window + strlen("#" WINDOW_PREFIX));
-	exit_status = vbd_ctl_get_at(ctl, "--remote", where, "/v1/windows", ret_answer);
-	free(where);
-	return exit_status;
+	return vbd_ctl_get_at(ctl, "--remote",
+		vbd_ctl_format("%.*s#%s", (int)(window - remote), remote,
+			window + strlen("#" WINDOW_PREFIX)),
+		"/v1/windows", ret_answer);
 }
 
 /* Checks that the peer granted this access. Otherwise its device refuses the request and the
@@ -94,59 +90,41 @@ static bool grants(const json_t *buffer, const char *access)
 	return !list;
 }
 
-/* Parses one piece of --sges, "BUFFER[:OFFSET[:LENGTH]]", of @len bytes; NULL if it is
+/* Parses one piece of --sges, "BUFFER[:OFFSET[:LENGTH]]", into @sge. Returns false if it is
  * malformed. */
-static json_t *sge_of(const char *text, size_t len)
+static bool set_sge(json_t *sge, char *piece)
 {
 	static const char *const members[] = {"offset_bytes", "length_bytes"};
-	char *piece = vbd_ctl_must(strndup(text, len));
-	char *rest = piece;
-	const char *word = strsep(&rest, ":");
-	json_t *sge = vbd_ctl_must(json_object());
 	uint64_t number;
-	bool good = true;
 
-	vbd_ctl_json_set(sge, "buffer", vbd_ctl_json_ref(word));
-	for (size_t i = 0; i < VBD_ARRAY_LEN(members) && good && rest; i++) {
-		good = vbd_parse_size(strsep(&rest, ":"), &number);
-		if (good)
-			vbd_ctl_json_set(
-				sge, members[i], vbd_ctl_must(json_integer((json_int_t)number)));
+	vbd_ctl_json_set(sge, "buffer", vbd_ctl_json_ref(strsep(&piece, ":")));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(members) && piece; i++) {
+		if (!vbd_parse_size(strsep(&piece, ":"), &number))
+			return false;
+		vbd_ctl_json_set(sge, members[i], json_integer((json_int_t)number));
 	}
-	good = good && !rest;
-	free(piece);
-	if (good)
-		return sge;
-	json_decref(sge);
-	return NULL;
+	return !piece;
 }
 
 enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, json_t *body)
 {
 	const char *text = args->text[VBD_CTL_OPT_SGES];
-	json_t *sges;
+	char *rest;
 
 	if (!!text + vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER) != 1)
 		return vbd_ctl_refuse(args, "needs one of --buffer and --sges");
 	if (!text)
 		return VBD_CTL_OK;
-	sges = vbd_ctl_must(json_array());
-	while (*text) {
-		size_t len = strcspn(text, ",");
-		json_t *sge = sge_of(text, len);
+	vbd_ctl_json_set(body, "sges", json_array());
+	for (rest = vbd_ctl_format("%s", text); rest && *rest;) {
+		json_t *sge = vbd_ctl_must(json_object());
 
-		if (!sge) {
-			json_decref(sges);
-			return vbd_ctl_refuse(args,
-				"--sges must be BUFFER:OFFSET:LENGTH,..., not \"%s\"",
-				args->text[VBD_CTL_OPT_SGES]);
-		}
-		if (json_array_append_new(sges, sge) < 0)
+		if (json_array_append_new(json_object_get(body, "sges"), sge) < 0)
 			vbd_ctl_must(NULL);
-		text += len;
-		text += *text == ',';
+		if (!set_sge(sge, strsep(&rest, ",")))
+			return vbd_ctl_refuse(
+				args, "--sges must be BUFFER:OFFSET:LENGTH,..., not \"%s\"", text);
 	}
-	vbd_ctl_json_set(body, "sges", sges);
 	return VBD_CTL_OK;
 }
 
@@ -193,10 +171,7 @@ enum vbd_ctl_exit vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *a
 	if (!remote)
 		return VBD_CTL_OK;
 	exit_status = fetch_remote(ctl, remote, &answer);
-	if (exit_status == VBD_CTL_OK)
-		exit_status = aim(ctl, answer.json, access, body);
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
+	return exit_status == VBD_CTL_OK ? aim(ctl, answer.json, access, body) : exit_status;
 }
 
 /* By the verb of the command. */
@@ -227,13 +202,93 @@ enum vbd_ctl_exit vbd_ctl_transfer_create(struct vbd_ctl *ctl)
 	body = vbd_ctl_args_body(&ctl->args);
 	if (!body)
 		return VBD_CTL_USAGE;
-	vbd_ctl_json_set(body, "op", vbd_ctl_must(json_string(op)));
+	vbd_ctl_json_set_text(body, "op", op);
 	if (ops[i].local)
 		exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
 	if (exit_status == VBD_CTL_OK && ops[i].access)
 		exit_status = vbd_ctl_transfer_set_remote(ctl, ops[i].access, body);
 	if (exit_status == VBD_CTL_OK)
 		return vbd_ctl_transfer_run(ctl, TRANSFERS, body);
-	json_decref(body);
 	return exit_status;
+}
+
+/* --- batches ------------------------------------------------------------------------------- */
+
+static bool is_running(const json_t *batch)
+{
+	return vbd_ctl_json_is(batch, "state", "running");
+}
+
+/* The POST is not waited for: the answer to a batch with failures would be a problem, which tells
+ * the first of them only. */
+static enum vbd_ctl_exit create_batch(
+	struct vbd_ctl *ctl, const struct vbd_ctl_object *kind, json_t *body)
+{
+	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
+	struct vbd_ctl_answer answer;
+	bool explained;
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call(ctl, "POST", kind->collection, body, VBD_CTL_NO_WAIT, &answer);
+
+	if (exit_status == VBD_CTL_OK && wait)
+		exit_status = vbd_ctl_follow(ctl, kind->collection, is_running, NULL, &answer);
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	if (ctl->json)
+		vbd_ctl_json_put(stdout, answer.json);
+	else
+		vbd_ctl_sentence_put(kind->kind, answer.json, kind->brief);
+	/* The error of the batch is its first failure, with the cause. */
+	explained = wait && vbd_ctl_json_text(answer.json, "error.explain");
+	if (explained)
+		(void)vbd_ctl_report_problem(
+			ctl, vbd_ctl_problem_of(kind->collection, answer.json));
+	vbd_ctl_object_tell_failures(answer.json, explained);
+	return wait && !vbd_ctl_json_is(answer.json, "state", "done") ? VBD_CTL_FAILED : VBD_CTL_OK;
+}
+
+/* Reads the transfers, an array or an object that has it as `transfers`. NULL after an error. */
+static json_t *read_body(const char *name)
+{
+	bool is_stdin = strcmp(name, "-") == 0;
+	FILE *file = is_stdin ? stdin : fopen(name, "re");
+	json_error_t error;
+	json_t *json;
+
+	if (!file) {
+		vbd_ctl_fail("%s: %s", name, strerror(errno));
+		return NULL;
+	}
+	json = vbd_ctl_json_keep(json_loadf(file, JSON_REJECT_DUPLICATES, &error));
+	if (!is_stdin)
+		(void)fclose(file);
+	if (!json)
+		vbd_ctl_fail("%s: line %d: %s", name, error.line, error.text);
+	if (json_is_array(json))
+		json = vbd_ctl_json_keep(vbd_ctl_must(json_pack("{s:O}", "transfers", json)));
+	return json;
+}
+
+enum vbd_ctl_exit vbd_ctl_batch_create(struct vbd_ctl *ctl)
+{
+	json_t *body = read_body(ctl->args.operands[0]);
+
+	return body ? create_batch(ctl, &vbd_ctl_object_batch, body) : VBD_CTL_FAILED;
+}
+
+enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *connection)
+{
+	/* Members of ConnectionBatchCreate; the others are of the connections in it. */
+	static const char *const of_batch[] = {"count", "labels"};
+	json_t *batch = vbd_ctl_json_new();
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(of_batch); i++) {
+		json_t *value = json_object_get(connection, of_batch[i]);
+
+		if (value)
+			vbd_ctl_json_set(batch, of_batch[i], json_incref(value));
+		(void)json_object_del(connection, of_batch[i]);
+	}
+	vbd_ctl_json_set(batch, "connections", json_pack("[O]", connection));
+	return create_batch(ctl, &vbd_ctl_object_connection_batch, batch);
 }

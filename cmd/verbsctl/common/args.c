@@ -28,17 +28,16 @@ bool vbd_ctl_args_has(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 	return args->text[opt];
 }
 
-const char *vbd_ctl_word_at(const char *text, size_t i, size_t *ret_len)
+char *vbd_ctl_word(const char *text, size_t i)
 {
-	for (;;) {
-		text += strspn(text, " ");
-		*ret_len = strcspn(text, " ");
-		if (*ret_len == 0)
-			return NULL;
+	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+		size_t len = strcspn(text, " ");
+
 		if (i-- == 0)
-			return text;
-		text += *ret_len;
+			return vbd_ctl_format("%.*s", (int)len, text);
+		text += len;
 	}
+	return NULL;
 }
 
 bool vbd_ctl_is_word(const char *words, const char *word)
@@ -55,25 +54,17 @@ bool vbd_ctl_is_word(const char *words, const char *word)
 	return false;
 }
 
-/* The operand or option that sets @member itself; NULL if none does. The caller frees it. */
+/* The operand or option that sets @member itself; NULL if none does. */
 static char *setter_of(const struct vbd_ctl_command *command, const char *member)
 {
-	size_t len, word_len;
-	const char *list, *word;
+	const char *members;
 
 	for (size_t i = 0; command->members; i++) {
-		char *of_one;
-		bool sets;
-
-		list = vbd_ctl_word_at(command->members, i, &len);
-		word = vbd_ctl_word_at(command->usage, i, &word_len);
-		if (!list || !word)
+		members = vbd_ctl_word(command->members, i);
+		if (!members)
 			break;
-		of_one = vbd_ctl_must(strndup(list, len));
-		sets = vbd_ctl_is_word(of_one, member);
-		free(of_one);
-		if (sets)
-			return vbd_ctl_must(strndup(word, word_len));
+		if (vbd_ctl_is_word(members, member))
+			return vbd_ctl_word(command->usage, i);
 	}
 	for (size_t i = 0; i < command->option_count; i++) {
 		const struct vbd_ctl_opt_spec *spec = &opt_specs[command->options[i]];
@@ -99,64 +90,52 @@ char *vbd_ctl_args_setter(const struct vbd_ctl_args *args, const char *name)
 		text = setter_of(args->command, member);
 		*(dot ? dot : member) = '\0';
 	}
-	free(member);
 	return text;
 }
 
 enum vbd_ctl_exit vbd_ctl_refuse(const struct vbd_ctl_args *args, const char *fmt, ...)
 {
-	enum vbd_ctl_exit exit_status;
 	va_list ap;
 	char *text;
 
 	va_start(ap, fmt);
 	text = vbd_ctl_format_va(fmt, ap);
 	va_end(ap);
-	exit_status = vbd_ctl_usage("%s%s%s", args->called, *args->called ? ": " : "", text);
-	free(text);
-	return exit_status;
+	return vbd_ctl_usage("%s%s%s", args->called, *args->called ? ": " : "", text);
 }
 
-static json_t *list_of(const char *text)
+/* The items of "a,b" as strings; of labels "k=v,l" as members, where one without a value is the
+ * server's to refuse. */
+static json_t *items_of(const char *text, bool labels)
 {
-	json_t *list = vbd_ctl_must(json_array());
+	json_t *items = vbd_ctl_must(labels ? json_object() : json_array());
 
 	while (*text) {
-		size_t len = strcspn(text, ",");
+		char *item = vbd_ctl_format("%.*s", (int)strcspn(text, ","), text);
+		char *value = strchrnul(item, '=');
+		int error = 0;
 
-		if (len && json_array_append_new(list, json_stringn(text, len)) < 0)
-			vbd_ctl_must(NULL);
-		text += len;
+		text += strlen(item);
 		text += *text == ',';
+		if (labels) {
+			const char *of_key = *value ? value + 1 : value;
+
+			*value = '\0';
+			error = json_object_set_new(items, item, json_string(of_key));
+		} else if (*item) {
+			error = json_array_append_new(items, json_string(item));
+		}
+		if (error)
+			vbd_ctl_must(NULL);
 	}
-	return list;
+	return items;
 }
 
-/* A label without a value is the server's to refuse. */
-static json_t *labels_of(const char *text)
-{
-	json_t *labels = vbd_ctl_must(json_object());
-
-	while (*text) {
-		size_t len = strcspn(text, ",");
-		size_t key_len = strcspn(text, "=,");
-		char *key = vbd_ctl_must(strndup(text, key_len));
-		json_t *value = key_len < len ? json_stringn(text + key_len + 1, len - key_len - 1)
-					      : json_string("");
-
-		if (json_object_set_new(labels, key, value) < 0)
-			vbd_ctl_must(NULL);
-		free(key);
-		text += len;
-		text += *text == ',';
-	}
-	return labels;
-}
-
+/* A reference for vbd_ctl_json_set(). */
 static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 {
-	json_t *value;
-	char *hex;
+	const char *text = args->text[opt];
+	uint64_t number = args->number[opt];
 
 	switch (opt_specs[opt].kind) {
 	case VBD_CTL_KIND_FLAG:
@@ -164,34 +143,31 @@ static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 	case VBD_CTL_KIND_UINT:
 	case VBD_CTL_KIND_SIZE:
 	case VBD_CTL_KIND_TIME:
-		return json_integer((json_int_t)args->number[opt]);
+		return json_integer((json_int_t)number);
 	case VBD_CTL_KIND_LIST:
-		return list_of(args->text[opt]);
 	case VBD_CTL_KIND_LABELS:
-		return labels_of(args->text[opt]);
+		return items_of(text, opt_specs[opt].kind == VBD_CTL_KIND_LABELS);
 	case VBD_CTL_KIND_REF:
-		return vbd_ctl_json_ref(args->text[opt]);
+		return vbd_ctl_json_ref(text);
 	case VBD_CTL_KIND_HEX:
-		hex = vbd_ctl_format("0x%llx", (unsigned long long)args->number[opt]);
-		value = json_string(hex);
-		free(hex);
-		return value;
+		return json_sprintf("0x%llx", (unsigned long long)number);
 	case VBD_CTL_KIND_TEXT:
 		break;
 	}
-	return json_string(args->text[opt]);
+	return json_string(text);
 }
 
 /*
- * Splits "HOST:PORT" or "[ADDR]:PORT"; without a port "HOST" or "ADDR" if @port_needed is false.
- * The caller frees @ret_host. Returns false if @text is malformed.
+ * Sets the two members "ADDR,PORT" from "HOST:PORT" or "[ADDR]:PORT"; without a port from "HOST" or
+ * "ADDR" if @port_needed is false. Returns false if @text is malformed.
  */
-static bool split_host(
-	const char *text, bool port_needed, char **ret_host, bool *ret_has_port, uint64_t *ret_port)
+static bool set_address(json_t *body, const char *members, bool port_needed, const char *text)
 {
+	const char *comma = strchr(members, ',');
 	const char *colon = strrchr(text, ':');
 	const char *host = text;
-	size_t len;
+	size_t len = strlen(text);
+	uint64_t port;
 
 	if (*text == '[') {
 		const char *end = strchr(text, ']');
@@ -203,109 +179,77 @@ static bool split_host(
 		colon = end[1] ? end + 1 : NULL;
 	} else if (colon && strchr(text, ':') != colon) {
 		/* In an IPv6 address without brackets the start of a port can't be told. */
-		len = strlen(text);
 		colon = NULL;
-	} else {
-		len = colon ? (size_t)(colon - text) : strlen(text);
+	} else if (colon) {
+		len = (size_t)(colon - text);
 	}
 	if (len == 0 || (port_needed && !colon))
 		return false;
-	if (colon && !vbd_parse_uint(colon + 1, ret_port))
+	if (colon && !vbd_parse_uint(colon + 1, &port))
 		return false;
-	*ret_has_port = colon;
-	*ret_host = vbd_ctl_must(strndup(host, len));
+	vbd_ctl_json_set(body, vbd_ctl_format("%.*s", (int)(comma - members), members),
+		json_stringn(host, len));
+	if (colon)
+		vbd_ctl_json_set(body, comma + 1, json_integer((json_int_t)port));
 	return true;
 }
 
-/* Sets the two members "ADDR,PORT" from an address; the port may be missing if the usage puts it in
- * brackets. */
-static bool set_address(
-	json_t *body, const char *members, size_t len, bool port_needed, const char *text)
-{
-	size_t addr_len = strcspn(members, ",");
-	char *addr_member = vbd_ctl_must(strndup(members, addr_len));
-	char *port_member = vbd_ctl_must(strndup(members + addr_len + 1, len - addr_len - 1));
-	uint64_t port = 0;
-	bool has_port = false;
-	char *host = NULL;
-	bool good = split_host(text, port_needed, &host, &has_port, &port);
-
-	if (good)
-		vbd_ctl_json_set(body, addr_member, vbd_ctl_must(json_string(host)));
-	if (good && has_port)
-		vbd_ctl_json_set(body, port_member, vbd_ctl_must(json_integer((json_int_t)port)));
-	free(host);
-	free(port_member);
-	free(addr_member);
-	return good;
-}
-
-/* Sets the members @member of @len bytes from the operand @text, whose placeholder is @word. */
+/* Sets the members @member from the operand @text, whose placeholder is @word. */
 static enum vbd_ctl_exit set_operand(const struct vbd_ctl_args *args, json_t *body,
-	const char *word, const char *member, size_t len, const char *text)
+	const char *word, const char *member, const char *text)
 {
-	bool names = strncmp(word, "[NAME", 5) == 0 || strncmp(word, "STATE", 5) == 0;
-	bool port_needed = strncmp(word, "HOST:PORT", 9) == 0;
-	char *path;
+	bool names = strcmp(word, "[NAME]") == 0 || strcmp(word, "STATE") == 0;
+	bool port_needed = strcmp(word, "HOST:PORT") == 0;
 
 	if (!vbd_utf8_valid(text, strlen(text)))
 		return vbd_ctl_refuse(args, "\"%s\" must be UTF-8", text);
-	if (memchr(member, ',', len)) {
-		if (set_address(body, member, len, port_needed, text))
-			return VBD_CTL_OK;
+	if (!strchr(member, ','))
+		vbd_ctl_json_set(body, member, names ? json_string(text) : vbd_ctl_json_ref(text));
+	else if (!set_address(body, member, port_needed, text))
 		return vbd_ctl_refuse(args, "\"%s\" is not %s", text,
 			port_needed ? "HOST:PORT (or [ADDR]:PORT for IPv6)" : "ADDR or ADDR:PORT");
-	}
-	path = vbd_ctl_must(strndup(member, len));
-	vbd_ctl_json_set(
-		body, path, names ? vbd_ctl_must(json_string(text)) : vbd_ctl_json_ref(text));
-	free(path);
 	return VBD_CTL_OK;
 }
 
 json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args)
 {
 	const struct vbd_ctl_command *command = args->command;
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
-	json_t *body = vbd_ctl_must(json_object());
+	json_t *body = vbd_ctl_json_new();
 
 	for (size_t i = 0; i < command->option_count; i++) {
 		enum vbd_ctl_opt opt = command->options[i];
 
 		if (is_given_member(args, opt))
-			vbd_ctl_json_set(
-				body, opt_specs[opt].member, vbd_ctl_must(value_of(args, opt)));
+			vbd_ctl_json_set(body, opt_specs[opt].member, value_of(args, opt));
 	}
-	for (size_t i = 0; i < args->operand_count && exit_status == VBD_CTL_OK; i++) {
-		size_t len, word_len;
-		const char *word = vbd_ctl_word_at(command->usage, i, &word_len);
-		const char *member =
-			command->members ? vbd_ctl_word_at(command->members, i, &len) : NULL;
+	for (size_t i = 0; command->members && i < args->operand_count; i++) {
+		const char *word = vbd_ctl_word(command->usage, i);
+		const char *member = vbd_ctl_word(command->members, i);
 
-		if (member && word && *member != '-')
-			exit_status = set_operand(args, body, word, member, len, args->operands[i]);
+		if (member && word && *member != '-' &&
+			set_operand(args, body, word, member, args->operands[i]) != VBD_CTL_OK)
+			return NULL;
 	}
-	if (exit_status == VBD_CTL_OK)
-		return body;
-	json_decref(body);
-	return NULL;
+	return body;
 }
 
-void vbd_ctl_args_put_query(const struct vbd_ctl_args *args, FILE *out, char separator)
+char *vbd_ctl_args_query(const struct vbd_ctl_args *args, char separator)
 {
+	char *query = vbd_ctl_format("%s", "");
+
 	for (size_t i = 0; i < args->command->option_count; i++) {
 		enum vbd_ctl_opt opt = args->command->options[i];
+		const char *text;
 		json_t *value;
 
 		if (!is_given_member(args, opt))
 			continue;
-		value = vbd_ctl_must(value_of(args, opt));
-		fprintf(out, "%c%s=", separator, opt_specs[opt].member);
-		if (json_is_string(value))
-			vbd_ctl_text_put_escaped(out, json_string_value(value));
-		else
-			(void)json_dumpf(value, out, JSON_ENCODE_ANY);
-		json_decref(value);
+		value = vbd_ctl_json_keep(vbd_ctl_must(value_of(args, opt)));
+		text = json_is_string(value)
+			       ? vbd_ctl_text_percent(json_string_value(value))
+			       : vbd_ctl_keep(json_dumps(value, JSON_ENCODE_ANY), free);
+		query = vbd_ctl_format("%s%c%s=%s", query, separator, opt_specs[opt].member, text);
 		separator = '&';
 	}
+	return query;
 }

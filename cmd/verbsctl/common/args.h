@@ -335,21 +335,17 @@ const struct vbd_ctl_opt_spec *vbd_ctl_opt_spec(enum vbd_ctl_opt opt);
 /** vbd_ctl_args_has - whether the option was given */
 bool vbd_ctl_args_has(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt);
 
-/**
- * vbd_ctl_word_at - the word at index @i of a text whose words are separated by spaces
- * @ret_len: set to the length of the word
- *
- * Returns a pointer into @text; NULL behind the last word.
- */
-const char *vbd_ctl_word_at(const char *text, size_t i, size_t *ret_len);
+/** vbd_ctl_word - the word at index @i of a text whose words are separated by spaces; NULL behind
+ * the last word */
+char *vbd_ctl_word(const char *text, size_t i);
 
 /**
  * vbd_ctl_args_setter - the option or operand of the command that sets a member of the request, or
  * an object around it
  * @name: JSON pointer ("/qp/sq_depth") or query parameter ("state")
  *
- * Returns a text that the caller frees: "--sq-depth", or the placeholder of an operand,
- * "HOST:PORT". Returns NULL if the command takes nothing for it.
+ * Returns "--sq-depth", or the placeholder of an operand, "HOST:PORT"; NULL if the command takes
+ * nothing for it.
  */
 char *vbd_ctl_args_setter(const struct vbd_ctl_args *args, const char *name);
 
@@ -368,15 +364,14 @@ enum vbd_ctl_exit vbd_ctl_refuse(const struct vbd_ctl_args *args, const char *fm
 /**
  * vbd_ctl_args_body - build a request body from the options and operands that have a member
  *
- * Returns an object that the caller owns; NULL after printing that an operand is malformed.
+ * Returns NULL after printing that an operand is malformed.
  */
 json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args);
 
 /**
- * vbd_ctl_args_put_query - write the options that have a member as a query
- * @out:       written to
+ * vbd_ctl_args_query - the options that have a member, as a query
  * @separator: character before the first one: '?' or '&'
  */
-void vbd_ctl_args_put_query(const struct vbd_ctl_args *args, FILE *out, char separator);
+char *vbd_ctl_args_query(const struct vbd_ctl_args *args, char separator);
 
 #endif

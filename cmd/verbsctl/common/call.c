@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/problem.h"
 
 #include <sys/stat.h>
 #include <time.h>
@@ -83,7 +82,7 @@ enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl)
 }
 
 enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const char *path,
-	json_t *body, int wait_s, struct vbd_ctl_answer *ret_answer)
+	const json_t *body, int wait_s, struct vbd_ctl_answer *ret_answer)
 {
 	struct vbd_ctl_progress progress;
 	const struct vbd_ctl_request request = {
@@ -94,12 +93,9 @@ enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const ch
 		.wait_s = wait_s >= 0 ? (unsigned int)wait_s : 0,
 		.progress = wait_s > 0 ? &progress : NULL,
 	};
-	enum vbd_ctl_exit exit_status;
 
 	vbd_ctl_progress_init(&progress, ctl->args.called);
-	exit_status = vbd_ctl_http_call(&ctl->http, &request, ret_answer);
-	json_decref(body);
-	return exit_status;
+	return vbd_ctl_http_call(&ctl->http, &request, ret_answer);
 }
 
 void vbd_ctl_answer_put(
@@ -112,14 +108,13 @@ void vbd_ctl_answer_put(
 }
 
 enum vbd_ctl_exit vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path,
-	json_t *body, int wait_s, vbd_ctl_put_fn put)
+	const json_t *body, int wait_s, vbd_ctl_put_fn put)
 {
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, method, path, body, wait_s, &answer);
 
 	if (exit_status == VBD_CTL_OK)
 		vbd_ctl_answer_put(ctl, &answer, put);
-	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }
 
@@ -140,20 +135,18 @@ enum vbd_ctl_exit vbd_ctl_follow(struct vbd_ctl *ctl, const char *collection,
 	bool (*is_under_way)(const json_t *object), struct vbd_ctl_progress *progress,
 	struct vbd_ctl_answer *answer)
 {
+	const char *path = vbd_ctl_path_of(collection, answer->json);
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	size_t kept = vbd_ctl_kept();
 
 	while (exit_status == VBD_CTL_OK && is_under_way(answer->json)) {
-		char *path = vbd_ctl_format("%s/%llu", collection,
-			(unsigned long long)vbd_ctl_json_uint(answer->json, "id"));
-
 		if (progress)
 			vbd_ctl_progress_update(progress,
 				vbd_ctl_json_uint(answer->json, "bytes_done"),
 				vbd_ctl_json_uint(answer->json, "length_bytes"));
 		vbd_ctl_pause_ms(POLL_MS);
-		vbd_ctl_answer_fini(answer);
+		vbd_ctl_release(kept);
 		exit_status = vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, answer);
-		free(path);
 	}
 	return exit_status;
 }
@@ -161,19 +154,10 @@ enum vbd_ctl_exit vbd_ctl_follow(struct vbd_ctl *ctl, const char *collection,
 static char *page_path(
 	struct vbd_ctl *ctl, const char *collection, uint64_t limit, const char *after)
 {
-	char *path = NULL;
-	size_t path_len = 0;
-	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
-
-	fprintf(out, "%s%climit=%llu", collection, strchr(collection, '?') ? '&' : '?',
-		(unsigned long long)limit);
-	if (after) {
-		fputs("&after=", out);
-		vbd_ctl_text_put_escaped(out, after);
-	}
-	vbd_ctl_args_put_query(&ctl->args, out, '&');
-	(void)fclose(out);
-	return vbd_ctl_must(path);
+	return vbd_ctl_format("%s%climit=%llu%s%s%s", collection,
+		strchr(collection, '?') ? '&' : '?', (unsigned long long)limit,
+		after ? "&after=" : "", after ? vbd_ctl_text_percent(after) : "",
+		vbd_ctl_args_query(&ctl->args, '&'));
 }
 
 enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const char *where,
@@ -189,26 +173,18 @@ enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const 
 	struct vbd_ctl_http peer = {0};
 	struct vbd_ctl_http *http = where == hash ? &ctl->http : &peer;
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
-	char *asked;
-	char *path;
-	char *url;
 
 	if (!hash || !hash[1])
 		return vbd_ctl_refuse(&ctl->args, "%s must be URL#NAME, not \"%s\"", option, where);
-	path = vbd_ctl_path(collection, hash + 1, "");
-	request.path = path;
-	url = vbd_ctl_must(strndup(where, (size_t)(hash - where)));
-	asked = vbd_ctl_format("%s %s", option, where);
+	request.path = vbd_ctl_path(collection, hash + 1, "");
 	if (http == &peer)
-		exit_status = open_at(ctl, http, url, credentials);
-	http->asked = asked;
+		exit_status = open_at(
+			ctl, http, vbd_ctl_format("%.*s", (int)(hash - where), where), credentials);
+	http->asked = vbd_ctl_format("%s %s", option, where);
 	if (exit_status == VBD_CTL_OK)
 		exit_status = vbd_ctl_http_call(http, &request, ret_answer);
 	http->asked = NULL;
 	vbd_ctl_http_fini(&peer);
-	free(asked);
-	free(url);
-	free(path);
 	return exit_status;
 }
 
@@ -236,27 +212,25 @@ enum vbd_ctl_exit vbd_ctl_fetch_list(
 	uint64_t wanted = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_LIMIT)
 				  ? ctl->args.number[VBD_CTL_OPT_LIMIT]
 				  : UINT64_MAX;
-	json_t *list = vbd_ctl_must(json_object());
+	json_t *list = vbd_ctl_json_new();
+	size_t kept = vbd_ctl_kept();
 	enum vbd_ctl_exit exit_status;
 	bool goes_on;
 
-	vbd_ctl_json_set(list, "items", vbd_ctl_must(json_array()));
+	vbd_ctl_json_set(list, "items", json_array());
 	do {
 		size_t have = json_array_size(json_object_get(list, "items"));
 		uint64_t limit = wanted - have < PAGE_ITEMS ? wanted - have : PAGE_ITEMS;
 		const char *next = vbd_ctl_json_text(list, "next");
 		const char *from = next ? next : after;
-		char *path = page_path(ctl, collection, limit, from);
 		struct vbd_ctl_answer answer;
 
-		exit_status = vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);
+		exit_status = vbd_ctl_call(ctl, "GET", page_path(ctl, collection, limit, from),
+			NULL, VBD_CTL_NO_WAIT, &answer);
 		goes_on = exit_status == VBD_CTL_OK && take_page(list, answer.json, from, wanted);
-		vbd_ctl_answer_fini(&answer);
-		free(path);
+		vbd_ctl_release(kept);
 	} while (goes_on);
-	if (exit_status == VBD_CTL_OK)
-		*ret_list = json_incref(list);
-	json_decref(list);
+	*ret_list = list;
 	return exit_status;
 }
 
@@ -275,30 +249,25 @@ static void tell_empty(const struct vbd_ctl *ctl, const char *collection)
  * "qp,id" of "SQ=qp.sq_depth ID=id". */
 static char *shown_path(const struct vbd_ctl *ctl, const char *collection, const char *columns)
 {
-	char *path = NULL;
-	size_t path_len = 0;
-	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
+	const char *fields = ctl->json ? "*" : "";
 	const char *word;
-	size_t len;
 
-	fprintf(out, "%s%c%s", collection, strchr(collection, '?') ? '&' : '?',
-		ctl->json ? "fields=*" : "fields=");
-	for (size_t i = 0; !ctl->json && (word = vbd_ctl_word_at(columns, i, &len)); i++) {
+	for (size_t i = 0; !ctl->json && (word = vbd_ctl_word(columns, i)); i++) {
 		const char *paths = strchr(word, '=') + 1;
 
-		fprintf(out, "%s%.*s", i ? "," : "", (int)strcspn(paths, ".: "), paths);
+		fields = vbd_ctl_format(
+			"%s%s%.*s", fields, i ? "," : "", (int)strcspn(paths, ".:"), paths);
 	}
-	(void)fclose(out);
-	return vbd_ctl_must(path);
+	return vbd_ctl_format(
+		"%s%cfields=%s", collection, strchr(collection, '?') ? '&' : '?', fields);
 }
 
 enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection, const char *columns)
 {
-	char *path = shown_path(ctl, collection, columns);
-	json_t *list = NULL;
-	enum vbd_ctl_exit exit_status = vbd_ctl_fetch_list(ctl, path, NULL, &list);
+	json_t *list;
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_fetch_list(ctl, shown_path(ctl, collection, columns), NULL, &list);
 
-	free(path);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
 	if (ctl->json)
@@ -307,7 +276,6 @@ enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection, cons
 		tell_empty(ctl, collection);
 	else
 		vbd_ctl_table_put(columns, json_object_get(list, "items"), ctl->color);
-	json_decref(list);
 	return VBD_CTL_OK;
 }
 
@@ -329,42 +297,30 @@ json_t *vbd_ctl_get_quietly(struct vbd_ctl *ctl, const char *path)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = path};
 	struct vbd_ctl_answer answer;
-	json_t *json = NULL;
 	char *why;
 
-	if (vbd_ctl_http_perform(&ctl->http, &request, &answer, &why) == VBD_CTL_ANSWERED &&
-		answer.status == 200)
-		json = json_loadb(answer.body, answer.body_len, 0, NULL);
-	vbd_ctl_answer_fini(&answer);
-	free(why);
-	return json;
-}
-
-/* A record has the way to the cause, and the answer to a request that waited has the cause too. */
-static void add_cause(struct vbd_ctl *ctl, json_t *problem)
-{
-	const char *explain = vbd_ctl_json_text(problem, "explain");
-	json_t *explanation = explain && !json_object_get(problem, "cause")
-				      ? vbd_ctl_get_quietly(ctl, explain)
-				      : NULL;
-	json_t *cause = vbd_ctl_json_at(explanation, "cause");
-
-	if (json_is_object(cause))
-		vbd_ctl_json_set(problem, "cause", json_incref(cause));
-	json_decref(explanation);
+	if (vbd_ctl_http_perform(&ctl->http, &request, &answer, &why) != VBD_CTL_ANSWERED ||
+		answer.status != 200)
+		return NULL;
+	return vbd_ctl_answer_json(&answer);
 }
 
 enum vbd_ctl_exit vbd_ctl_report_problem(struct vbd_ctl *ctl, json_t *problem)
 {
-	enum vbd_ctl_exit exit_status = vbd_ctl_problem_exit(problem);
+	const char *explain = vbd_ctl_json_text(problem, "explain");
+	json_t *cause = NULL;
 
-	add_cause(ctl, problem);
+	/* A record has the way to the cause, and the answer to a request that waited has the cause
+	 * too. */
+	if (explain && !json_object_get(problem, "cause"))
+		cause = vbd_ctl_json_at(vbd_ctl_get_quietly(ctl, explain), "cause");
+	if (json_is_object(cause))
+		vbd_ctl_json_set(problem, "cause", json_incref(cause));
 	if (ctl->json)
 		vbd_ctl_json_put(stderr, problem);
 	else
 		vbd_ctl_problem_put(&ctl->args, problem);
-	json_decref(problem);
-	return exit_status;
+	return vbd_ctl_problem_exit(problem);
 }
 
 unsigned int vbd_ctl_patience_ms(uint64_t expires_ns)

@@ -39,14 +39,14 @@ enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl);
 
 /**
  * vbd_ctl_call - send a request to the server of -s
- * @body:       freed here; NULL for none
+ * @body:       NULL for none
  * @wait_s:     seconds for Prefer: wait=N, or VBD_CTL_NO_WAIT
- * @ret_answer: set in any case; the caller frees it
+ * @ret_answer: set in any case
  *
  * Blocks. Prints the error and returns its exit status if the answer is an error.
  */
 enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const char *path,
-	json_t *body, int wait_s, struct vbd_ctl_answer *ret_answer);
+	const json_t *body, int wait_s, struct vbd_ctl_answer *ret_answer);
 
 /* Prints the JSON of an answer for a person. */
 typedef void (*vbd_ctl_put_fn)(const struct vbd_ctl *ctl, json_t *object);
@@ -57,7 +57,7 @@ void vbd_ctl_answer_put(
 
 /** vbd_ctl_call_put - send a request as vbd_ctl_call() does, and print its answer; blocks */
 enum vbd_ctl_exit vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path,
-	json_t *body, int wait_s, vbd_ctl_put_fn put);
+	const json_t *body, int wait_s, vbd_ctl_put_fn put);
 
 /**
  * vbd_ctl_wait_s - how long to wait for an operation, in seconds: a little longer than --timeout,
@@ -81,7 +81,7 @@ enum vbd_ctl_exit vbd_ctl_follow(struct vbd_ctl *ctl, const char *collection,
  * vbd_ctl_get_at - GET an object of another verbsd
  * @option:     name of the option that gave @where, for messages
  * @where:      "URL#REF"; "#REF" is an object of the server of -s
- * @ret_answer: zeroed by the caller, who frees it in any case
+ * @ret_answer: zeroed by the caller
  *
  * Blocks. Prints the error and returns its exit status.
  */
@@ -92,8 +92,7 @@ enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const 
  * vbd_ctl_fetch_list - GET all pages of a collection, up to --limit items, as one
  * @collection: path, which may have a query
  * @after:      place to begin behind; NULL for all
- * @ret_list:   the first page with the items of all, and `next` of the last; set on success; the
- *              caller owns it
+ * @ret_list:   the first page with the items of all, and `next` of the last; set on success
  *
  * Blocks.
  */
@@ -113,16 +112,11 @@ enum vbd_ctl_exit vbd_ctl_each(
 	struct vbd_ctl *ctl, enum vbd_ctl_exit (*one)(struct vbd_ctl *ctl, const char *ref));
 
 /** vbd_ctl_get_quietly - GET an object that is not needed: NULL, and nothing is printed, if there
- * is none; the caller owns it; blocks */
+ * is none; blocks */
 json_t *vbd_ctl_get_quietly(struct vbd_ctl *ctl, const char *path);
 
-/**
- * vbd_ctl_report_problem - print a problem that verbsctl built, in the format of the server's
- * problems, with the cause, for which it asks
- * @problem: freed here
- *
- * Returns vbd_ctl_problem_exit() of it.
- */
+/** vbd_ctl_report_problem - print a problem that verbsctl built, in the format of the server's
+ * problems, with the cause, for which it asks; returns vbd_ctl_problem_exit() of it */
 enum vbd_ctl_exit vbd_ctl_report_problem(struct vbd_ctl *ctl, json_t *problem);
 
 /** vbd_ctl_patience_ms - how long the next long poll waits: until @expires_ns of the monotonic

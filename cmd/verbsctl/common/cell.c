@@ -30,11 +30,8 @@ static const json_t *reference_text(const json_t *reference)
 
 char *vbd_ctl_cell_text(const json_t *value)
 {
-	char *text;
-	char *safe;
-
 	if (json_is_string(value))
-		return vbd_ctl_text_safe(json_string_value(value), json_string_length(value));
+		return vbd_ctl_text_safe_bytes(json_string_value(value), json_string_length(value));
 	if (!value || json_is_null(value))
 		return dash();
 	if (has_two(value, "id", "name"))
@@ -43,10 +40,8 @@ char *vbd_ctl_cell_text(const json_t *value)
 		return vbd_ctl_cell_endpoint(value);
 	if (json_is_array(value))
 		return vbd_ctl_cell_list(value);
-	text = vbd_ctl_must(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
-	safe = vbd_ctl_text_safe(text, strlen(text));
-	free(text);
-	return safe;
+	return vbd_ctl_text_safe(
+		vbd_ctl_keep(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY), free));
 }
 
 char *vbd_ctl_cell_count(const json_t *value)
@@ -109,35 +104,20 @@ char *vbd_ctl_cell_endpoint(const json_t *value)
 {
 	const char *addr = vbd_ctl_json_text(value, "addr");
 	bool v6 = addr && strchr(addr, ':');
-	char *text;
-	char *safe;
 
 	if (!addr)
 		return dash();
-	text = vbd_ctl_format(v6 ? "[%s]:%llu" : "%s:%llu", addr,
+	return vbd_ctl_format(v6 ? "[%s]:%llu" : "%s:%llu", vbd_ctl_text_safe(addr),
 		(unsigned long long)vbd_ctl_json_uint(value, "port"));
-	safe = vbd_ctl_text_safe(text, strlen(text));
-	free(text);
-	return safe;
 }
 
 char *vbd_ctl_cell_list(const json_t *value)
 {
-	char *text = NULL;
-	size_t text_len = 0;
-	FILE *out;
+	char *text = vbd_ctl_cell_text(json_array_get(value, 0));
 
-	if (json_array_size(value) == 0)
-		return dash();
-	out = vbd_ctl_must(open_memstream(&text, &text_len));
-	for (size_t i = 0; i < json_array_size(value); i++) {
-		char *item = vbd_ctl_cell_text(json_array_get(value, i));
-
-		fprintf(out, "%s%s", i ? "," : "", item);
-		free(item);
-	}
-	(void)fclose(out);
-	return vbd_ctl_must(text);
+	for (size_t i = 1; i < json_array_size(value); i++)
+		text = vbd_ctl_format("%s,%s", text, vbd_ctl_cell_text(json_array_get(value, i)));
+	return text;
 }
 
 /* --- cells of several members ---------------------------------------------------------------- */
@@ -146,7 +126,7 @@ char *vbd_ctl_cell_list(const json_t *value)
 static char *cell_sent(const json_t *counters)
 {
 	if (!counters)
-		return vbd_ctl_cell_text(NULL);
+		return dash();
 	return vbd_ctl_text_of_bytes(vbd_ctl_sent_bytes(counters));
 }
 
@@ -154,7 +134,7 @@ static char *cell_sent(const json_t *counters)
 static char *cell_received(const json_t *counters)
 {
 	if (!counters)
-		return vbd_ctl_cell_text(NULL);
+		return dash();
 	return vbd_ctl_text_of_bytes(vbd_ctl_received_bytes(counters));
 }
 
@@ -163,15 +143,11 @@ static char *cell_rate(const json_t *transfer)
 {
 	uint64_t wire_ns = vbd_ctl_json_uint(transfer, "wire_ns");
 	uint64_t bytes = vbd_ctl_json_uint(transfer, "bytes_done");
-	char *amount;
-	char *text;
 
 	if (wire_ns == 0)
-		return vbd_ctl_cell_text(NULL);
-	amount = vbd_ctl_text_of_bytes((uint64_t)((double)bytes * 1e9 / (double)wire_ns));
-	text = vbd_ctl_format("%s/s", amount);
-	free(amount);
-	return text;
+		return dash();
+	return vbd_ctl_format(
+		"%s/s", vbd_ctl_text_of_bytes((uint64_t)((double)bytes * 1e9 / (double)wire_ns)));
 }
 
 /* Time from created_at to ended_at, by which the server sorts too. */
@@ -183,7 +159,7 @@ static char *cell_span(const json_t *connection)
 
 	if (!from || !to || !vbd_ctl_parse_time(from, &from_ns) ||
 		!vbd_ctl_parse_time(to, &to_ns) || to_ns < from_ns)
-		return vbd_ctl_cell_text(NULL);
+		return dash();
 	return vbd_ctl_text_of_span(to_ns - from_ns);
 }
 
@@ -191,46 +167,30 @@ static char *cell_span(const json_t *connection)
 static char *cell_netdevs(const json_t *port)
 {
 	const json_t *gids = vbd_ctl_json_at(port, "gids");
-	json_t *names = vbd_ctl_must(json_object());
-	json_t *list = vbd_ctl_must(json_array());
-	char *text;
+	const char *names = "";
 
 	for (size_t i = 0; i < json_array_size(gids); i++) {
 		const char *name = vbd_ctl_json_text(json_array_get(gids, i), "netdev");
 
-		if (!name || json_object_get(names, name))
-			continue;
-		if (json_object_set_new(names, name, json_true()) < 0 ||
-			json_array_append_new(list, json_string(name)) < 0)
-			vbd_ctl_must(NULL);
+		if (name && !vbd_ctl_is_word(names, name))
+			names = vbd_ctl_format("%s%s%s", names, *names ? "," : "", name);
 	}
-	text = vbd_ctl_cell_list(list);
-	json_decref(list);
-	json_decref(names);
-	return text;
+	return *names ? vbd_ctl_text_safe(names) : dash();
 }
 
 /* "1 active, MTU 1024, eth0" for each port. */
 static char *cell_ports(const json_t *ports)
 {
-	char *text = NULL;
-	size_t text_len = 0;
-	FILE *out;
+	const char *text = "";
 
-	if (json_array_size(ports) == 0)
-		return vbd_ctl_cell_text(NULL);
-	out = vbd_ctl_must(open_memstream(&text, &text_len));
 	for (size_t i = 0; i < json_array_size(ports); i++) {
 		const json_t *port = json_array_get(ports, i);
-		char *state = vbd_ctl_fill(port, "{port_num} {state}, MTU {active_mtu_bytes}");
-		char *netdevs = cell_netdevs(port);
 
-		fprintf(out, "%s%s, %s", i ? "; " : "", state, netdevs);
-		free(netdevs);
-		free(state);
+		text = vbd_ctl_format("%s%s%s, %s", text, i ? "; " : "",
+			vbd_ctl_fill(port, "{port_num} {state}, MTU {active_mtu_bytes}"),
+			cell_netdevs(port));
 	}
-	(void)fclose(out);
-	return vbd_ctl_must(text);
+	return *text ? vbd_ctl_format("%s", text) : dash();
 }
 
 /* --- fields ---------------------------------------------------------------------------------- */
@@ -289,7 +249,7 @@ void vbd_ctl_field_init(struct vbd_ctl_field *field, const char *text, size_t le
 	const char *dot;
 	char *format;
 
-	*field = (struct vbd_ctl_field){.path = vbd_ctl_must(strndup(text, len))};
+	*field = (struct vbd_ctl_field){.path = vbd_ctl_format("%.*s", (int)len, text)};
 	format = strchr(field->path, ':');
 	if (format)
 		*format++ = '\0';
@@ -308,35 +268,22 @@ const json_t *vbd_ctl_field_value(const struct vbd_ctl_field *field, const json_
 	return strchr(field->path, ',') ? object : vbd_ctl_json_at(object, field->path);
 }
 
-/* Writes the member that @text, "path}" or "path:format}", names. Returns the end of @text. */
-static const char *fill_field(FILE *out, const json_t *object, const char *text)
-{
-	size_t len = strcspn(text, "}");
-	struct vbd_ctl_field field;
-	char *cell;
-
-	vbd_ctl_field_init(&field, text, len);
-	cell = field.cell(vbd_ctl_field_value(&field, object));
-	fputs(cell, out);
-	free(cell);
-	free(field.path);
-	return text + len + (text[len] == '}');
-}
-
 char *vbd_ctl_fill(const json_t *object, const char *text)
 {
-	char *filled = NULL;
-	size_t filled_len = 0;
-	FILE *out = vbd_ctl_must(open_memstream(&filled, &filled_len));
+	const char *filled = "";
+	struct vbd_ctl_field field;
 
 	while (*text) {
-		size_t plain = strcspn(text, "{");
+		const char *brace = strchrnul(text, '{');
+		const char *end = strchrnul(brace, '}');
 
-		fwrite(text, 1, plain, out);
-		text += plain;
-		if (*text)
-			text = fill_field(out, object, text + 1);
+		filled = vbd_ctl_format("%s%.*s", filled, (int)(brace - text), text);
+		if (*brace) {
+			vbd_ctl_field_init(&field, brace + 1, (size_t)(end - brace - 1));
+			filled = vbd_ctl_format(
+				"%s%s", filled, field.cell(vbd_ctl_field_value(&field, object)));
+		}
+		text = *end ? end + 1 : end;
 	}
-	(void)fclose(out);
-	return vbd_ctl_must(filled);
+	return vbd_ctl_format("%s", filled);
 }

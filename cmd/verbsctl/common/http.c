@@ -3,7 +3,7 @@
 
 #include "base/addr.h"
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/problem.h"
+#include "cmd/verbsctl/common/view.h"
 
 #include <curl/curl.h>
 #include <fcntl.h>
@@ -71,7 +71,6 @@ out:
 	curl_free(whole);
 	curl_free(port);
 	curl_url_cleanup(url);
-	free(with_scheme);
 	return base;
 }
 
@@ -90,7 +89,7 @@ static enum vbd_ctl_exit take_token(struct vbd_ctl_http *http, const char *text,
 				"%s: a token has only printable ASCII characters and no space",
 				source);
 	}
-	http->token = vbd_ctl_must(strndup(text, len));
+	http->token = vbd_ctl_format("%.*s", (int)len, text);
 	return VBD_CTL_OK;
 }
 
@@ -151,15 +150,15 @@ static enum vbd_ctl_exit take_files(
 	return exit_status;
 }
 
-/* The host in a URL, without the brackets of an IPv6 address; the caller frees it. */
+/* The host in a URL, without the brackets of an IPv6 address. */
 static char *host_in(const char *url)
 {
 	const char *scheme_end = strstr(url, "://");
 	const char *host = scheme_end ? scheme_end + 3 : url;
+	bool brackets = *host == '[';
 
-	if (*host == '[')
-		return vbd_ctl_must(strndup(host + 1, strcspn(host + 1, "]")));
-	return vbd_ctl_must(strndup(host, strcspn(host, ":/")));
+	host += brackets;
+	return vbd_ctl_format("%.*s", (int)strcspn(host, brackets ? "]" : ":/"), host);
 }
 
 static bool is_loopback(const char *host)
@@ -171,28 +170,11 @@ static bool is_loopback(const char *host)
 		       vbd_sockaddr_is_loopback((const struct sockaddr *)&addr));
 }
 
-/* libcurl reads "10.76.1" as another address than its writer means. */
-static bool names_host(const char *url)
-{
-	char *host = host_in(url);
-	bool named = vbd_addr_is_host(host);
-
-	free(host);
-	return named;
-}
-
 /* Does the request stay on this host, or is it encrypted? */
 static bool is_safe(const struct vbd_ctl_http *http)
 {
-	char *host;
-	bool safe;
-
-	if (http->unix_path || strncmp(http->base, "https:", 6) == 0)
-		return true;
-	host = host_in(http->base);
-	safe = is_loopback(host);
-	free(host);
-	return safe;
+	return http->unix_path || strncmp(http->base, "https:", 6) == 0 ||
+	       is_loopback(host_in(http->base));
 }
 
 static enum vbd_ctl_exit take_url(struct vbd_ctl_http *http, const char *url)
@@ -205,7 +187,8 @@ static enum vbd_ctl_exit take_url(struct vbd_ctl_http *http, const char *url)
 		http->base = vbd_ctl_format("http://localhost");
 		return VBD_CTL_OK;
 	}
-	http->base = names_host(url) ? base_of(url) : NULL;
+	/* libcurl reads "10.76.1" as another address than its writer means. */
+	http->base = vbd_addr_is_host(host_in(url)) ? base_of(url) : NULL;
 	if (http->base)
 		return VBD_CTL_OK;
 	return vbd_ctl_usage("\"%s\" is not an address of verbsd: use https://HOST:PORT, "
@@ -237,13 +220,6 @@ void vbd_ctl_http_fini(struct vbd_ctl_http *http)
 {
 	if (http->token)
 		explicit_bzero(http->token, strlen(http->token));
-	free(http->token);
-	free(http->ca);
-	free(http->cert);
-	free(http->key);
-	free(http->unix_path);
-	free(http->base);
-	free(http->shown);
 	curl_easy_cleanup(http->curl);
 	*http = (struct vbd_ctl_http){0};
 }
@@ -354,13 +330,11 @@ static struct curl_slist *headers_of(
 	if (request->prefer_wait) {
 		line = vbd_ctl_format("Prefer: wait=%u", request->wait_s);
 		headers = header_add(headers, line);
-		free(line);
 	}
 	if (http->token) {
 		line = vbd_ctl_format("Authorization: Bearer %s", http->token);
 		headers = header_add(headers, line);
 		explicit_bzero(line, strlen(line));
-		free(line);
 	}
 	return headers;
 }
@@ -454,7 +428,8 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 {
 	struct exchange exchange = {.curl = http->curl, .request = request};
 	char *url = vbd_ctl_format("%s%s", http->base, request->path);
-	char *json = request->body ? vbd_ctl_must(json_dumps(request->body, JSON_COMPACT)) : NULL;
+	char *json =
+		request->body ? vbd_ctl_keep(json_dumps(request->body, JSON_COMPACT), free) : NULL;
 	struct curl_slist *headers = headers_of(http, request);
 	char error_text[CURL_ERROR_SIZE] = "";
 	enum vbd_ctl_outcome outcome;
@@ -474,7 +449,7 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	curl_easy_setopt(http->curl, CURLOPT_WRITEDATA, &exchange);
 	code = curl_easy_perform(http->curl);
 	(void)fclose(exchange.kept);
-	vbd_ctl_must(ret_answer->body);
+	vbd_ctl_keep(ret_answer->body, free);
 	curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
 	curl_easy_getinfo(http->curl, CURLINFO_RETRY_AFTER, &retry_after);
 	ret_answer->retry_after_s = retry_after;
@@ -484,19 +459,16 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	/* error_text is on the stack and the handle lives on. */
 	curl_easy_setopt(http->curl, CURLOPT_ERRORBUFFER, NULL);
 	curl_slist_free_all(headers);
-	free(json);
-	free(url);
 	return outcome;
 }
 
 static enum vbd_ctl_exit report_answer(
 	const struct vbd_ctl_http *http, const struct vbd_ctl_answer *answer)
 {
-	json_t *problem = json_loadb(answer->body, answer->body_len, 0, NULL);
-	enum vbd_ctl_exit exit_status = vbd_ctl_problem_exit(problem);
+	json_t *problem = vbd_ctl_answer_json(answer);
 
 	if (http->asked && json_is_object(problem) && !http->json)
-		vbd_ctl_json_set(problem, "instance", vbd_ctl_must(json_string(http->asked)));
+		vbd_ctl_json_set_text(problem, "instance", http->asked);
 	if (!vbd_ctl_json_text(problem, "code") && !vbd_ctl_json_text(problem, "title"))
 		vbd_ctl_note(
 			"%s answered HTTP %ld, and not as verbsd does: is it verbsd, or a proxy?",
@@ -507,8 +479,7 @@ static enum vbd_ctl_exit report_answer(
 		vbd_ctl_problem_put(http->args, problem);
 	if (answer->retry_after_s > 0 && !http->json)
 		fprintf(stderr, "  try again in  %lld s\n", (long long)answer->retry_after_s);
-	json_decref(problem);
-	return exit_status;
+	return vbd_ctl_problem_exit(problem);
 }
 
 static enum vbd_ctl_exit report_unreachable(const struct vbd_ctl_http *http, const char *why)
@@ -553,7 +524,7 @@ static enum vbd_ctl_exit parse_answer(
 	if (answer->body_len == 0)
 		return vbd_ctl_fail("%s answered HTTP %ld with an empty body; is it verbsd?",
 			http->shown, answer->status);
-	answer->json = json_loadb(answer->body, answer->body_len, 0, &error);
+	answer->json = vbd_ctl_json_keep(json_loadb(answer->body, answer->body_len, 0, &error));
 	if (answer->json)
 		return VBD_CTL_OK;
 	return vbd_ctl_fail("%s answered something that is not JSON (%s): %s; is it verbsd?",
@@ -564,38 +535,22 @@ static enum vbd_ctl_exit parse_answer(
 enum vbd_ctl_exit vbd_ctl_http_call(struct vbd_ctl_http *http,
 	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer)
 {
-	enum vbd_ctl_exit exit_status;
-	enum vbd_ctl_outcome outcome;
 	char *why;
+	enum vbd_ctl_outcome outcome = vbd_ctl_http_perform(http, request, ret_answer, &why);
 
-	outcome = vbd_ctl_http_perform(http, request, ret_answer, &why);
 	if (request->progress)
 		vbd_ctl_progress_fini(request->progress);
 	if (outcome == VBD_CTL_ANSWERED && ret_answer->status >= 200 && ret_answer->status < 300)
-		exit_status = parse_answer(http, request->sink, ret_answer);
-	else
-		exit_status = vbd_ctl_http_report(http, outcome, ret_answer, why);
-	free(why);
-	return exit_status;
+		return parse_answer(http, request->sink, ret_answer);
+	return vbd_ctl_http_report(http, outcome, ret_answer, why);
 }
 
-void vbd_ctl_answer_fini(struct vbd_ctl_answer *answer)
+json_t *vbd_ctl_answer_json(const struct vbd_ctl_answer *answer)
 {
-	json_decref(answer->json);
-	free(answer->body);
-	free(answer->content_type);
-	*answer = (struct vbd_ctl_answer){0};
+	return vbd_ctl_json_keep(json_loadb(answer->body, answer->body_len, 0, NULL));
 }
 
 char *vbd_ctl_path(const char *collection, const char *ref, const char *tail)
 {
-	char *path = NULL;
-	size_t path_len = 0;
-	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
-
-	fprintf(out, "%s/", collection);
-	vbd_ctl_text_put_escaped(out, ref);
-	fputs(tail, out);
-	(void)fclose(out);
-	return vbd_ctl_must(path);
+	return vbd_ctl_format("%s/%s%s", collection, vbd_ctl_text_percent(ref), tail);
 }

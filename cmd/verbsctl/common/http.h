@@ -104,9 +104,8 @@ enum vbd_ctl_outcome {
 
 /**
  * vbd_ctl_http_perform - send a request and receive the answer; prints nothing
- * @ret_answer: set in any case; free it with vbd_ctl_answer_fini()
- * @ret_why:    error text of libcurl or the kernel if the outcome is UNREACHABLE or LOST; the
- *              caller frees it
+ * @ret_answer: set in any case
+ * @ret_why:    error text of libcurl or the kernel if the outcome is UNREACHABLE or LOST
  *
  * Blocks.
  */
@@ -115,7 +114,7 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 
 /**
  * vbd_ctl_http_call - send a request and accept only a good answer: 2xx, with JSON if it has a body
- * @ret_answer: set in any case; free it with vbd_ctl_answer_fini()
+ * @ret_answer: set in any case
  *
  * Blocks. For any other outcome prints the error with reason and hint, and returns its exit status.
  */
@@ -126,14 +125,12 @@ enum vbd_ctl_exit vbd_ctl_http_call(struct vbd_ctl_http *http,
 enum vbd_ctl_exit vbd_ctl_http_report(const struct vbd_ctl_http *http, enum vbd_ctl_outcome outcome,
 	const struct vbd_ctl_answer *answer, const char *why);
 
-/** vbd_ctl_answer_fini - free; a zeroed struct is allowed */
-void vbd_ctl_answer_fini(struct vbd_ctl_answer *answer);
+/** vbd_ctl_answer_json - the JSON of any answer; NULL if it is none */
+json_t *vbd_ctl_answer_json(const struct vbd_ctl_answer *answer);
 
 /**
  * vbd_ctl_path - build "/v1/buffers/NAME/data", with the middle part percent-encoded
  * @tail: "" for none
- *
- * Returns a text that the caller frees.
  */
 char *vbd_ctl_path(const char *collection, const char *ref, const char *tail);
 

@@ -52,6 +52,27 @@ uint64_t vbd_ctl_json_uint(const json_t *object, const char *path)
 	return (uint64_t)json_integer_value(vbd_ctl_json_at(object, path));
 }
 
+static void release(void *json)
+{
+	json_decref(json);
+}
+
+json_t *vbd_ctl_json_keep(json_t *json)
+{
+	return json ? vbd_ctl_keep(json, release) : NULL;
+}
+
+json_t *vbd_ctl_json_new(void)
+{
+	return vbd_ctl_json_keep(vbd_ctl_must(json_object()));
+}
+
+char *vbd_ctl_path_of(const char *collection, const json_t *object)
+{
+	return vbd_ctl_format(
+		"%s/%llu", collection, (unsigned long long)vbd_ctl_json_uint(object, "id"));
+}
+
 bool vbd_ctl_json_is(const json_t *object, const char *path, const char *text)
 {
 	const char *value = vbd_ctl_json_text(object, path);
@@ -63,8 +84,7 @@ json_t *vbd_ctl_json_ref(const char *text)
 {
 	uint64_t id;
 
-	return vbd_ctl_must(
-		vbd_parse_uint(text, &id) ? json_integer((json_int_t)id) : json_string(text));
+	return vbd_parse_uint(text, &id) ? json_integer((json_int_t)id) : json_string(text);
 }
 
 void vbd_ctl_json_set(json_t *object, const char *path, json_t *value)
@@ -89,13 +109,14 @@ void vbd_ctl_json_set(json_t *object, const char *path, json_t *value)
 
 static void put(FILE *out, const json_t *value, size_t flags)
 {
-	char *text = vbd_ctl_must(json_dumps(value, flags | JSON_ENCODE_ANY));
-	char *safe = vbd_ctl_text_safe_json(text);
+	char *text = vbd_ctl_keep(json_dumps(value, flags | JSON_ENCODE_ANY), free);
 
-	fputs(safe, out);
-	fputc('\n', out);
-	free(safe);
-	free(text);
+	fprintf(out, "%s\n", vbd_ctl_text_safe_json(text));
+}
+
+void vbd_ctl_json_set_text(json_t *object, const char *path, const char *text)
+{
+	vbd_ctl_json_set(object, path, json_string(text));
 }
 
 void vbd_ctl_json_put(FILE *out, const json_t *value)

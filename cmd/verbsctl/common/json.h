@@ -32,14 +32,27 @@ bool vbd_ctl_json_has_uint(const json_t *object, const char *path);
 /** vbd_ctl_json_is - whether there is a string at @path that equals @text */
 bool vbd_ctl_json_is(const json_t *object, const char *path, const char *text);
 
-/** vbd_ctl_json_ref - a number for an id, else a string for a name; the caller owns it */
+/** vbd_ctl_path_of - the path of an object by its id: "/v1/buffers/3" */
+char *vbd_ctl_path_of(const char *collection, const json_t *object);
+
+/** vbd_ctl_json_keep - keep a reference that the caller has (vbd_ctl_keep()); NULL stays NULL */
+json_t *vbd_ctl_json_keep(json_t *json);
+
+/** vbd_ctl_json_new - an empty object, which is kept */
+json_t *vbd_ctl_json_new(void);
+
+/** vbd_ctl_json_ref - a number for an id, else a string for a name: a reference for
+ * vbd_ctl_json_set() */
 json_t *vbd_ctl_json_ref(const char *text);
 
 /**
  * vbd_ctl_json_set - set the member at @path ("qp.sq_depth"), creating the objects on the path
- * @value: the reference moves to @object
+ * @value: the reference moves to @object; NULL, when memory is out, ends the program
  */
 void vbd_ctl_json_set(json_t *object, const char *path, json_t *value);
+
+/** vbd_ctl_json_set_text - set the member at @path to a string */
+void vbd_ctl_json_set_text(json_t *object, const char *path, const char *text);
 
 /** vbd_ctl_json_put - write @value to @out as JSON and a newline, safe for a terminal */
 void vbd_ctl_json_put(FILE *out, const json_t *value);

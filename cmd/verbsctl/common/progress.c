@@ -51,6 +51,7 @@ static char *bar_of(uint64_t done_bytes, uint64_t total_bytes)
 static void draw(
 	struct vbd_ctl_progress *progress, uint64_t done_bytes, uint64_t total_bytes, uint64_t ns)
 {
+	size_t kept = vbd_ctl_kept();
 	char *bar = total_bytes ? bar_of(done_bytes, total_bytes) : vbd_ctl_format("%s", "");
 	char *done = vbd_ctl_text_of_bytes(done_bytes);
 	char *rate = vbd_ctl_text_of_bytes((uint64_t)((double)done_bytes * 1e9 / (double)ns));
@@ -58,16 +59,11 @@ static void draw(
 			     ? vbd_ctl_format("%s  %s%s  %s/s", progress->what, bar, done, rate)
 			     : vbd_ctl_format("%s  waiting, %llu s", progress->what,
 				       (unsigned long long)(ns / VBD_NS_PER_S));
-	char *safe = vbd_ctl_text_safe(line, strlen(line));
 
 	/* A carriage return can't overwrite a line that has wrapped. */
-	fprintf(stderr, "\r\033[K%.*s", (int)terminal_columns() - 1, safe);
+	fprintf(stderr, "\r\033[K%.*s", (int)terminal_columns() - 1, vbd_ctl_text_safe(line));
 	(void)fflush(stderr);
-	free(safe);
-	free(line);
-	free(rate);
-	free(done);
-	free(bar);
+	vbd_ctl_release(kept);
 }
 
 void vbd_ctl_progress_update(

@@ -18,13 +18,45 @@ void *vbd_ctl_must(void *ptr)
 	exit(VBD_CTL_FAILED);
 }
 
+/* The arguments of vbd_ctl_keep(), in their order. */
+static struct kept {
+	void *ptr;
+	void (*release)(void *ptr);
+} * kept;
+static size_t kept_count, kept_room;
+
+void *vbd_ctl_keep(void *ptr, void (*release)(void *ptr))
+{
+	vbd_ctl_must(ptr);
+	if (kept_count == kept_room) {
+		kept_room = 2 * kept_room + 64;
+		kept = vbd_ctl_must(reallocarray(kept, kept_room, sizeof(*kept)));
+	}
+	kept[kept_count++] = (struct kept){ptr, release};
+	return ptr;
+}
+
+size_t vbd_ctl_kept(void)
+{
+	return kept_count;
+}
+
+void vbd_ctl_release(size_t from)
+{
+	while (kept_count > from) {
+		const struct kept *last = &kept[--kept_count];
+
+		last->release(last->ptr);
+	}
+}
+
 char *vbd_ctl_format_va(const char *fmt, va_list ap)
 {
 	char *text = NULL;
 
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = NULL;
-	return vbd_ctl_must(text);
+	return vbd_ctl_keep(text, free);
 }
 
 char *vbd_ctl_format(const char *fmt, ...)
@@ -41,17 +73,14 @@ char *vbd_ctl_format(const char *fmt, ...)
 enum vbd_ctl_exit vbd_ctl_report(enum vbd_ctl_exit exit_status, const char *fmt, ...)
 {
 	va_list ap;
-	char *text, *safe;
+	char *text;
 
 	va_start(ap, fmt);
 	text = vbd_ctl_format_va(fmt, ap);
 	va_end(ap);
-	safe = vbd_ctl_text_safe(text, strlen(text));
 	/* Keeps the order of the two streams if both go to the same file. */
 	(void)fflush(stdout);
-	fprintf(stderr, "verbsctl: %s\n", safe);
-	free(safe);
-	free(text);
+	fprintf(stderr, "verbsctl: %s\n", vbd_ctl_text_safe(text));
 	return exit_status;
 }
 
@@ -146,10 +175,15 @@ static char *escaped(const char *text, size_t len_bytes, bool json)
 		i += n ? n : 1;
 	}
 	(void)fclose(out);
-	return vbd_ctl_must(safe);
+	return vbd_ctl_keep(safe, free);
 }
 
-char *vbd_ctl_text_safe(const char *text, size_t len_bytes)
+char *vbd_ctl_text_safe(const char *text)
+{
+	return escaped(text, strlen(text), false);
+}
+
+char *vbd_ctl_text_safe_bytes(const char *text, size_t len_bytes)
 {
 	return escaped(text, len_bytes, false);
 }
@@ -159,14 +193,19 @@ char *vbd_ctl_text_safe_json(const char *json)
 	return escaped(json, strlen(json), true);
 }
 
-void vbd_ctl_text_put_escaped(FILE *out, const char *text)
+char *vbd_ctl_text_percent(const char *text)
 {
+	char *escaped_text = vbd_ctl_keep(malloc(3 * strlen(text) + 1), free);
+	char *to = escaped_text;
+
 	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
 		if ((*s < 0x80 && isalnum(*s)) || strchr("-._~", *s))
-			fputc(*s, out);
+			*to++ = (char)*s;
 		else
-			fprintf(out, "%%%02X", *s);
+			to += sprintf(to, "%%%02X", *s);
 	}
+	*to = '\0';
+	return escaped_text;
 }
 
 /* The length in bytes of the character at @text, and its width in columns. */
@@ -236,8 +275,7 @@ char *vbd_ctl_text_fit(const char *text, size_t columns, bool right)
 /* Writes one line of @len bytes as lines of at most @columns; a longer word stays whole. */
 static void wrap_line(FILE *out, const char *line, size_t len, size_t columns, size_t indent)
 {
-	char *rest = vbd_ctl_must(strndup(line, len));
-	char *at = rest;
+	const char *at = vbd_ctl_format("%.*s", (int)len, line);
 	size_t room = columns;
 	size_t taken;
 
@@ -258,7 +296,6 @@ static void wrap_line(FILE *out, const char *line, size_t len, size_t columns, s
 		room = columns - indent;
 	}
 	fprintf(out, "%s\n", at);
-	free(rest);
 }
 
 char *vbd_ctl_text_wrap(const char *text, size_t columns, size_t indent)
@@ -274,7 +311,7 @@ char *vbd_ctl_text_wrap(const char *text, size_t columns, size_t indent)
 		text += len + (text[len] == '\n');
 	}
 	(void)fclose(out);
-	return vbd_ctl_must(wrapped);
+	return vbd_ctl_keep(wrapped, free);
 }
 
 char *vbd_ctl_text_of_bytes(uint64_t bytes)
@@ -348,7 +385,7 @@ bool vbd_ctl_parse_hex(const char *text, uint64_t *ret_value)
 char *vbd_ctl_hex_encode(const void *bytes, size_t len_bytes)
 {
 	const unsigned char *in = bytes;
-	char *text = vbd_ctl_must(malloc(2 * len_bytes + 1));
+	char *text = vbd_ctl_keep(malloc(2 * len_bytes + 1), free);
 
 	for (size_t i = 0; i < len_bytes; i++)
 		(void)sprintf(text + 2 * i, "%02x", in[i]);
@@ -363,7 +400,7 @@ bool vbd_ctl_hex_decode(const char *text, char **ret_bytes, size_t *ret_len_byte
 
 	if (len % 2 || text[strspn(text, "0123456789abcdefABCDEF")])
 		return false;
-	bytes = vbd_ctl_must(malloc(len / 2 + 1));
+	bytes = vbd_ctl_keep(malloc(len / 2 + 1), free);
 	for (size_t i = 0; i < len; i += 2) {
 		const char pair[] = {text[i], text[i + 1], '\0'};
 

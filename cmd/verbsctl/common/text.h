@@ -3,6 +3,10 @@
  * Text for a terminal: the server's text made safe, numbers with units, numbers parsed from the
  * command line.
  *
+ * Memory: each text and each JSON value that a function of verbsctl returns is kept
+ * (vbd_ctl_keep()), and no caller frees one. It lives until the end of the program, or until
+ * vbd_ctl_release() in a loop that may run for long. A docstring says where that is otherwise.
+ *
  * One thread. A failed allocation ends the program (vbd_ctl_must()): a command line tool has
  * nothing to save.
  */
@@ -26,7 +30,21 @@ enum vbd_ctl_exit {
 /** vbd_ctl_must - return @ptr; if it is NULL print an error and end the program */
 void *vbd_ctl_must(void *ptr);
 
-/** vbd_ctl_format - sprintf(3) into new memory, which the caller frees */
+/**
+ * vbd_ctl_keep - give up @ptr, which is released with all that is kept after it
+ * @release: frees @ptr
+ *
+ * Returns @ptr; ends the program if it is NULL.
+ */
+void *vbd_ctl_keep(void *ptr, void (*release)(void *ptr));
+
+/** vbd_ctl_kept - the place from which a later vbd_ctl_release() releases */
+size_t vbd_ctl_kept(void);
+
+/** vbd_ctl_release - release what was kept since vbd_ctl_kept() returned @from */
+void vbd_ctl_release(size_t from);
+
+/** vbd_ctl_format - sprintf(3) into new memory */
 char *vbd_ctl_format(const char *fmt, ...) VBD_PRINTF(1, 2);
 
 /** vbd_ctl_format_va - vbd_ctl_format() with the arguments of the caller */
@@ -65,27 +83,26 @@ enum vbd_ctl_exit vbd_ctl_flush(void);
 
 /**
  * vbd_ctl_text_safe - copy a text without anything that controls a terminal
- * @text: any bytes
  *
  * Replaces control characters (C0, DEL, C1), line and paragraph separators, marks that change the
  * writing direction, and bytes that are not UTF-8 by escapes: a newline by "\n", ESC by "\x1b",
- * U+202E by "\u202e". Returns a text that the caller frees.
+ * U+202E by "\u202e".
  */
-char *vbd_ctl_text_safe(const char *text, size_t len_bytes);
+char *vbd_ctl_text_safe(const char *text);
+
+/** vbd_ctl_text_safe_bytes - vbd_ctl_text_safe() of any bytes */
+char *vbd_ctl_text_safe_bytes(const char *text, size_t len_bytes);
 
 /**
  * vbd_ctl_text_safe_json - make a JSON text safe for a terminal without changing its value
  *
  * Unsafe characters occur only inside strings of JSON, so a \u escape can replace each. Newlines
- * and tabs between tokens stay. Returns a text that the caller frees.
+ * and tabs between tokens stay.
  */
 char *vbd_ctl_text_safe_json(const char *json);
 
-/**
- * vbd_ctl_text_put_escaped - write @text percent-encoded, for a segment of a path or a value of a
- * query
- */
-void vbd_ctl_text_put_escaped(FILE *out, const char *text);
+/** vbd_ctl_text_percent - encode @text for a segment of a path or a value of a query */
+char *vbd_ctl_text_percent(const char *text);
 
 /**
  * vbd_ctl_text_columns - width of a safe text in columns of the terminal
@@ -98,7 +115,7 @@ size_t vbd_ctl_text_columns(const char *text);
  * vbd_ctl_text_fit - cut or pad a safe text to exactly @columns columns
  * @right: pad on the left
  *
- * A text that is cut ends with "~". Returns a text that the caller frees.
+ * A text that is cut ends with "~".
  */
 char *vbd_ctl_text_fit(const char *text, size_t columns, bool right);
 
@@ -107,25 +124,17 @@ char *vbd_ctl_text_fit(const char *text, size_t columns, bool right);
  * @text:   safe lines
  * @indent: number of spaces before a continuation line; no line is broken unless it is less than
  * @columns
- *
- * Returns a text that the caller frees.
  */
 char *vbd_ctl_text_wrap(const char *text, size_t columns, size_t indent);
 
-/**
- * vbd_ctl_text_of_bytes - format bytes: "1.5 MiB", or "17 B" below 1 KiB; the caller frees the text
- */
+/** vbd_ctl_text_of_bytes - format bytes: "1.5 MiB", or "17 B" below 1 KiB */
 char *vbd_ctl_text_of_bytes(uint64_t bytes);
 
-/**
- * vbd_ctl_text_of_ns - format a time: "12.345 ms", "1.500 s", "980 ns"; the caller frees the text
- */
+/** vbd_ctl_text_of_ns - format a time: "12.345 ms", "1.500 s", "980 ns" */
 char *vbd_ctl_text_of_ns(uint64_t ns);
 
-/**
- * vbd_ctl_text_of_span - format a time as vbd_ctl_text_of_ns() does, but from one minute on as
- * "1:02:03"; the caller frees the text
- */
+/** vbd_ctl_text_of_span - format a time as vbd_ctl_text_of_ns() does, but from one minute on as
+ * "1:02:03" */
 char *vbd_ctl_text_of_span(uint64_t ns);
 
 /**
@@ -136,15 +145,10 @@ bool vbd_ctl_parse_time(const char *text, uint64_t *ret_ns);
 /** vbd_ctl_parse_hex - parse "0x" and 1 to 16 hex digits */
 bool vbd_ctl_parse_hex(const char *text, uint64_t *ret_value);
 
-/** vbd_ctl_hex_encode - two digits for each byte; the caller frees the text */
+/** vbd_ctl_hex_encode - two digits for each byte */
 char *vbd_ctl_hex_encode(const void *bytes, size_t len_bytes);
 
-/**
- * vbd_ctl_hex_decode - decode a text
- * @ret_bytes: set on success; the caller frees it
- *
- * Returns false if @text is malformed.
- */
+/** vbd_ctl_hex_decode - decode a text; returns false if @text is malformed */
 bool vbd_ctl_hex_decode(const char *text, char **ret_bytes, size_t *ret_len_bytes);
 
 #endif

@@ -68,14 +68,14 @@ static bool is_in_rows(const struct column *column, const json_t *rows, bool num
 	return false;
 }
 
-/* The column "TITLE=field" of @len bytes. */
-static struct column column_of(const char *text, size_t len, const json_t *rows)
+/* The column "TITLE=field". */
+static struct column column_of(const char *text, const json_t *rows)
 {
-	size_t title_len = strcspn(text, "=");
-	struct column column = {.title = vbd_ctl_must(strndup(text, title_len))};
+	const char *equals = strchr(text, '=');
+	struct column column = {.title = vbd_ctl_format("%.*s", (int)(equals - text), text)};
 	const char *path, *name;
 
-	vbd_ctl_field_init(&column.field, text + title_len + 1, len - title_len - 1);
+	vbd_ctl_field_init(&column.field, equals + 1, strlen(equals + 1));
 	path = column.field.path;
 	name = strrchr(path, '.') ? strrchr(path, '.') + 1 : path;
 	column.state = vbd_ctl_is_word("state status", name);
@@ -94,6 +94,7 @@ static void add_row(
 	struct libscols_table *table, const struct column *columns, size_t count, const json_t *row)
 {
 	struct libscols_line *line = vbd_ctl_must(scols_table_new_line(table, NULL));
+	size_t kept = vbd_ctl_kept();
 
 	for (size_t i = 0; i < count; i++) {
 		char *text = columns[i].field.cell(vbd_ctl_field_value(&columns[i].field, row));
@@ -101,10 +102,10 @@ static void add_row(
 
 		if (color && scols_cell_set_color(scols_line_get_cell(line, i), color) < 0)
 			vbd_ctl_must(NULL);
-		/* libsmartcols owns the text from now on. */
-		if (scols_line_refer_data(line, i, text) < 0)
+		if (scols_line_set_data(line, i, text) < 0)
 			vbd_ctl_must(NULL);
 	}
+	vbd_ctl_release(kept);
 }
 
 void vbd_ctl_table_put(const char *columns, const json_t *rows, bool color)
@@ -112,14 +113,13 @@ void vbd_ctl_table_put(const char *columns, const json_t *rows, bool color)
 	struct libscols_table *table = vbd_ctl_must(scols_new_table());
 	struct column parsed[COLUMNS_MAX];
 	size_t count = 0;
-	size_t len;
 	const char *word;
 
 	scols_table_enable_colors(table, color);
-	while (count < COLUMNS_MAX && (word = vbd_ctl_word_at(columns, count, &len))) {
+	while (count < COLUMNS_MAX && (word = vbd_ctl_word(columns, count))) {
 		struct column *column = &parsed[count++];
 
-		*column = column_of(word, len, rows);
+		*column = column_of(word, rows);
 		vbd_ctl_must(scols_table_new_column(table, column->title, 0, column->flags));
 	}
 	for (size_t i = 0; i < json_array_size(rows); i++)
@@ -128,10 +128,6 @@ void vbd_ctl_table_put(const char *columns, const json_t *rows, bool color)
 		vbd_ctl_must(NULL);
 	(void)scols_print_table(table);
 	scols_unref_table(table);
-	for (size_t i = 0; i < count; i++) {
-		free(parsed[i].field.path);
-		free(parsed[i].title);
-	}
 }
 
 void vbd_ctl_labels(enum vbd_ctl_labels labels)
@@ -141,100 +137,69 @@ void vbd_ctl_labels(enum vbd_ctl_labels labels)
 	measures_labels = labels == VBD_CTL_LABELS_MEASURE;
 }
 
-/* "  label         text", which the caller frees; NULL if the label is only measured. */
-static char *line_of(const char *label, const char *text)
+/* "  label         text"; "" if the label is only measured. */
+static const char *line_of(const char *label, const char *text)
 {
 	if (!measures_labels)
-		return vbd_ctl_format("  %-*s %s", (int)label_columns, label, text);
+		return vbd_ctl_format("  %-*s %s\n", (int)label_columns, label, text);
 	if (strlen(label) > label_columns)
 		label_columns = strlen(label);
-	return NULL;
+	return "";
 }
 
 /* Prints a line of a block. @text is safe for a terminal. */
 static void put_line(const char *label, const char *text)
 {
-	char *line = line_of(label, text);
-
-	if (line)
-		vbd_ctl_text_put(line);
-	free(line);
+	fputs(line_of(label, text), view_out());
 }
 
 void vbd_ctl_label_put(const char *label, const char *text)
 {
-	char *safe = vbd_ctl_text_safe(text, strlen(text));
-	char *line = line_of(label, safe);
-	char *wrapped = vbd_ctl_text_wrap(line ? line : "", LINE_COLUMNS, label_columns + 3);
-
-	fputs(wrapped, view_out());
-	free(wrapped);
-	free(line);
-	free(safe);
+	fputs(vbd_ctl_text_wrap(
+		      line_of(label, vbd_ctl_text_safe(text)), LINE_COLUMNS, label_columns + 3),
+		view_out());
 }
 
 void vbd_ctl_cell_put(const char *label, const json_t *value, vbd_ctl_cell_fn cell)
 {
-	char *text = cell(value);
-
-	put_line(label, text);
-	free(text);
+	put_line(label, cell(value));
 }
 
 static bool has_first_member(const json_t *object, const char *text)
 {
 	const char *at = strchr(text, '{') + 1;
 	struct vbd_ctl_field field;
-	bool has;
 
 	vbd_ctl_field_init(&field, at, strcspn(at, "}"));
-	has = vbd_ctl_field_value(&field, object);
-	free(field.path);
-	return has;
+	return vbd_ctl_field_value(&field, object);
 }
 
 void vbd_ctl_lines_put(const json_t *object, const struct vbd_ctl_line *lines, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		char *filled;
-
-		if (!has_first_member(object, lines[i].text))
-			continue;
-		filled = vbd_ctl_fill(object, lines[i].text);
-		put_line(lines[i].label, filled);
-		free(filled);
+		if (has_first_member(object, lines[i].text))
+			put_line(lines[i].label, vbd_ctl_fill(object, lines[i].text));
 	}
 }
 
 void vbd_ctl_list_put(const char *label, const json_t *items, const char *text)
 {
-	for (size_t i = 0; i < json_array_size(items); i++) {
-		char *filled = vbd_ctl_fill(json_array_get(items, i), text);
-
-		put_line(i ? "" : label, filled);
-		free(filled);
-	}
+	for (size_t i = 0; i < json_array_size(items); i++)
+		put_line(i ? "" : label, vbd_ctl_fill(json_array_get(items, i), text));
 }
 
-/* "connection/7 (to-b)", safe for a terminal. The caller frees the text. */
+/* "connection/7 (to-b)", safe for a terminal. */
 static char *object_name(const char *kind, const json_t *object)
 {
 	bool named = json_is_string(vbd_ctl_json_at(object, "name"));
-	char *name = vbd_ctl_fill(object, named ? "{id} ({name})" : "{id}");
-	char *text = vbd_ctl_format("%s/%s", kind, name);
 
-	free(name);
-	return text;
+	return vbd_ctl_format(
+		"%s/%s", kind, vbd_ctl_fill(object, named ? "{id} ({name})" : "{id}"));
 }
 
 void vbd_ctl_sentence_put(const char *kind, const json_t *object, const char *text)
 {
-	char *name = object_name(kind, object);
-	char *filled = vbd_ctl_fill(object, text);
-
-	fprintf(view_out(), "%s: %s\n", name, filled);
-	free(filled);
-	free(name);
+	fprintf(view_out(), "%s: %s\n", object_name(kind, object), vbd_ctl_fill(object, text));
 }
 
 void vbd_ctl_text_put(const char *text)
@@ -260,6 +225,4 @@ void vbd_ctl_title_put(const char *kind, const json_t *object, bool color)
 		fprintf(view_out(), "%s  %s\n", name, state);
 	else
 		fprintf(view_out(), "%s\n", name);
-	free(state);
-	free(name);
 }

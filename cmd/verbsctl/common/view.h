@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Printing the server's JSON: tables (libsmartcols) described by columns, and blocks of labelled
- * lines. A member that is missing, null or of an unexpected type is shown as "-".
+ * Printing the server's JSON: tables (libsmartcols) described by columns, blocks of labelled lines,
+ * whole objects and errors. A member that is missing, null or of an unexpected type is shown as
+ * "-".
  *
  * One thread. Output goes to standard output, or to the file of vbd_ctl_view_to().
  */
 #ifndef VBD_CMD_VERBSCTL_COMMON_VIEW_H
 #define VBD_CMD_VERBSCTL_COMMON_VIEW_H
 
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
+#include "cmd/verbsctl/common/args.h"
 
 /*
- * Formats one value, safe for a terminal; the caller frees the text. @value may be NULL.
+ * Formats one value, safe for a terminal. @value may be NULL.
  */
 typedef char *(*vbd_ctl_cell_fn)(const json_t *value);
 
@@ -53,18 +51,15 @@ struct vbd_ctl_field {
 	bool right; /* a number by its format */
 };
 
-/** vbd_ctl_field_init - read a field of @len bytes; the caller frees its path */
+/** vbd_ctl_field_init - read a field of @len bytes */
 void vbd_ctl_field_init(struct vbd_ctl_field *field, const char *text, size_t len);
 
 /** vbd_ctl_field_value - the value that the field's format takes, borrowed from @object; NULL if it
  * is missing */
 const json_t *vbd_ctl_field_value(const struct vbd_ctl_field *field, const json_t *object);
 
-/**
- * vbd_ctl_fill - copy @text with each field in braces replaced: "{id} is {state}"
- *
- * The members are made safe for a terminal. Returns a text that the caller frees.
- */
+/** vbd_ctl_fill - copy @text with each field in braces replaced, safe for a terminal: "{id} is
+ * {state}" */
 char *vbd_ctl_fill(const json_t *object, const char *text);
 
 /**
@@ -131,5 +126,29 @@ void vbd_ctl_heading_put(const char *text);
 
 /** vbd_ctl_title_put - print "connection/7 (to-b)  established", the first line of a block */
 void vbd_ctl_title_put(const char *kind, const json_t *object, bool color);
+
+/* --- the server's errors (problem+json, RFC 9457) -------------------------------------------- */
+
+/** vbd_ctl_problem_object - convert "/v1/connections/7" to "connection/7"; other paths are copied
+ * unchanged */
+char *vbd_ctl_problem_object(const char *path);
+
+/** vbd_ctl_problem_exit - the exit status for a problem */
+enum vbd_ctl_exit vbd_ctl_problem_exit(const json_t *problem);
+
+/**
+ * vbd_ctl_problem_of - build, from the record of an object that ended, the problem that a waiting
+ * request would have returned
+ * @collection: path of the kind, "/v1/transfers"
+ */
+json_t *vbd_ctl_problem_of(const char *collection, const json_t *object);
+
+/**
+ * vbd_ctl_problem_put - print a problem on standard error: what happened to what, then each member
+ * that says more
+ * @args:    the command line, whose options stand for the members of the request
+ * @problem: missing members are left out
+ */
+void vbd_ctl_problem_put(const struct vbd_ctl_args *args, json_t *problem);
 
 #endif

@@ -2,7 +2,7 @@
 #include "cmd/verbsctl/top/draw.h"
 
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/text.h"
+#include "cmd/verbsctl/common/view.h"
 #include "cmd/verbsctl/top/screen.h"
 
 /* The smallest readable size of a terminal. */
@@ -30,14 +30,10 @@ size_t vbd_ctl_top_page_lines(void)
 	return lines > others ? lines - others : 0;
 }
 
-/* Draws a whole line. Makes @text safe for the terminal and frees it. */
-static void put_line(size_t line, enum vbd_ctl_style style, char *text)
+/* Draws a whole line. */
+static void put_line(size_t line, enum vbd_ctl_style style, const char *text)
 {
-	char *safe = vbd_ctl_text_safe(text, strlen(text));
-
-	vbd_ctl_screen_put(line, 0, vbd_ctl_screen_columns(), style, safe);
-	free(safe);
-	free(text);
+	vbd_ctl_screen_put(line, 0, vbd_ctl_screen_columns(), style, vbd_ctl_text_safe(text));
 }
 
 static char *uptime_of(const json_t *stats)
@@ -53,54 +49,47 @@ static char *uptime_of(const json_t *stats)
 
 static void draw_title(const struct vbd_ctl_top_picture *picture)
 {
-	char *uptime = uptime_of(picture->stats);
+	const char *version = picture->version;
 
 	put_line(0, VBD_CTL_STYLE_BOLD,
-		vbd_ctl_format("verbsd%s%s at %s%s%s", picture->version ? " " : "",
-			picture->version ? picture->version : "", picture->server,
-			picture->stats ? ", up " : "", picture->stats ? uptime : ""));
-	free(uptime);
+		vbd_ctl_format("verbsd%s%s at %s%s%s", version ? " " : "", version ? version : "",
+			picture->server, picture->stats ? ", up " : "",
+			picture->stats ? uptime_of(picture->stats) : ""));
 }
 
 static void draw_summary(const struct vbd_ctl_top_picture *picture)
 {
-	char *sent = vbd_ctl_short_count(picture->rows->sent_rate);
-	char *received = vbd_ctl_short_count(picture->rows->received_rate);
-	const json_t *stats = picture->stats;
-	uint64_t ended = vbd_ctl_json_uint(stats, "connections_ended");
-	uint64_t failed = vbd_ctl_json_uint(stats, "connections_failed");
+	const struct vbd_ctl_rows *rows = picture->rows;
+	uint64_t ended = vbd_ctl_json_uint(picture->stats, "connections_ended");
+	uint64_t failed = vbd_ctl_json_uint(picture->stats, "connections_failed");
 
-	if (stats)
-		put_line(1, VBD_CTL_STYLE_PLAIN,
-			vbd_ctl_format("%llu open, %llu established  sent %s/s  recv %s/s  "
-				       "transfers %llu  ended: %llu closed, %llu failed",
-				(unsigned long long)vbd_ctl_json_uint(stats, "connections"),
-				(unsigned long long)vbd_ctl_json_uint(
-					stats, "connections_established"),
-				sent, received,
-				(unsigned long long)vbd_ctl_json_uint(stats, "transfers"),
-				(unsigned long long)(ended - failed), (unsigned long long)failed));
-	free(received);
-	free(sent);
+	if (!picture->stats)
+		return;
+	put_line(1, VBD_CTL_STYLE_PLAIN,
+		vbd_ctl_format("%s  sent %s/s  recv %s/s  %s  ended: %llu closed, %llu failed",
+			vbd_ctl_fill(picture->stats, "{connections:count} open, "
+						     "{connections_established:count} established"),
+			vbd_ctl_short_count(rows->sent_rate),
+			vbd_ctl_short_count(rows->received_rate),
+			vbd_ctl_fill(picture->stats, "transfers {transfers:count}"),
+			(unsigned long long)(ended - failed), (unsigned long long)failed));
 }
 
 static char *order_of(
 	const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
 {
 	const char *name = vbd_ctl_top_column_spec(view->sort)->name;
-	bool partly = picture->total > picture->rows->count;
-	char *part = partly ? vbd_ctl_format(", the newest %zu of %llu", picture->rows->count,
-				      (unsigned long long)picture->total)
-			    : vbd_ctl_format("%s", "");
-	char *filter = view->filter[0] ? vbd_ctl_format(", filter \"%s\": %zu of %zu", view->filter,
-						 view->shown_count, picture->rows->count)
-				       : vbd_ctl_format("%s", "");
-	char *text = vbd_ctl_format("sorted by %s%s%s%s%s", name, view->reverse ? ", reversed" : "",
-		view->ended ? ", ended ones too" : "", part, filter);
+	const char *part = "";
+	const char *filter = "";
 
-	free(filter);
-	free(part);
-	return text;
+	if (picture->total > picture->rows->count)
+		part = vbd_ctl_format(", the newest %zu of %llu", picture->rows->count,
+			(unsigned long long)picture->total);
+	if (view->filter[0])
+		filter = vbd_ctl_format(", filter \"%s\": %zu of %zu", view->filter,
+			view->shown_count, picture->rows->count);
+	return vbd_ctl_format("sorted by %s%s%s%s%s", name, view->reverse ? ", reversed" : "",
+		view->ended ? ", ended ones too" : "", part, filter);
 }
 
 /* Draws the line between summary and titles: the most important of error, news and filter. */
@@ -114,7 +103,7 @@ static void draw_news(
 	else if (view->typing)
 		put_line(2, VBD_CTL_STYLE_BOLD, vbd_ctl_format("filter: %s_", view->filter));
 	else if (picture->news)
-		put_line(2, VBD_CTL_STYLE_BOLD, vbd_ctl_format("%s", picture->news));
+		put_line(2, VBD_CTL_STYLE_BOLD, picture->news);
 	else if (view->page == VBD_CTL_TOP_LIST)
 		put_line(2, VBD_CTL_STYLE_PLAIN, order_of(view, picture));
 }
@@ -139,7 +128,7 @@ static void draw_row(const struct vbd_ctl_top_view *view, const struct vbd_ctl_t
 		enum vbd_ctl_top_column column = (enum vbd_ctl_top_column)i;
 		const struct vbd_ctl_top_column_spec *spec = vbd_ctl_top_column_spec(column);
 		enum vbd_ctl_style cell_style = style;
-		char *cell, *fit;
+		const char *cell;
 
 		if (!layout->width[i])
 			continue;
@@ -147,12 +136,10 @@ static void draw_row(const struct vbd_ctl_top_view *view, const struct vbd_ctl_t
 			cell_style = VBD_CTL_STYLE_BOLD;
 		else if (row && column == VBD_CTL_TOP_STATE && style == VBD_CTL_STYLE_PLAIN)
 			cell_style = style_of_state(row);
-		cell = row ? vbd_ctl_top_cell(row, column) : vbd_ctl_format("%s", spec->title);
-		fit = vbd_ctl_text_fit(cell, layout->width[i], spec->form != VBD_CTL_TOP_TEXT);
-		vbd_ctl_screen_put(line, at, layout->width[i], cell_style, fit);
+		cell = row ? vbd_ctl_top_cell(row, column) : spec->title;
+		vbd_ctl_screen_put(line, at, layout->width[i], cell_style,
+			vbd_ctl_text_fit(cell, layout->width[i], spec->form != VBD_CTL_TOP_TEXT));
 		at += layout->width[i] + 1;
-		free(fit);
-		free(cell);
 	}
 }
 
@@ -166,7 +153,7 @@ static void draw_nothing(
 	else if (picture->stats)
 		text = view->ended ? "no connections"
 				   : "no open connections; press a to show ended ones";
-	put_line(HEAD_LINES + 1, VBD_CTL_STYLE_PLAIN, vbd_ctl_format("%s", text));
+	put_line(HEAD_LINES + 1, VBD_CTL_STYLE_PLAIN, text);
 }
 
 static void draw_list(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
@@ -208,46 +195,39 @@ static void draw_text(struct vbd_ctl_top_view *view, const char *lines, size_t i
 			vbd_ctl_format("%.*s", (int)len, from));
 		from += len + 1;
 	}
-	free(text);
 }
 
-/* Draws the help on keys. */
 static char *help_text(void)
 {
-	char *text = NULL;
-	size_t text_len = 0;
-	FILE *out = vbd_ctl_must(open_memstream(&text, &text_len));
+	const char *columns = "";
 
-	fputs("up down k j      choose a connection; pgup, pgdn, home, end go further\n"
-	      "enter            all details of the connection; q goes back\n"
-	      "/                show only connections with this text in name, state, peer, device, "
-	      "end code or id\n"
-	      "esc              show all connections again\n"
-	      "a                show ended connections too, or only open ones again\n"
-	      "r                reverse the order\n"
-	      "< >              sort by the next column to the left or right\n"
-	      "q                quit, or back from another page\n"
-	      "\nSort by (a second time reverses the order):\n",
-		out);
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
 		const struct vbd_ctl_top_column_spec *spec =
 			vbd_ctl_top_column_spec((enum vbd_ctl_top_column)i);
 
-		fprintf(out, "%c  %-10s%s", spec->letter, spec->name, i % 4 == 3 ? "\n" : "  ");
+		columns = vbd_ctl_format("%s%c  %-10s%s", columns, spec->letter, spec->name,
+			i % 4 == 3 ? "\n" : "  ");
 	}
-	fputs("\n\nSENT and RECV are the payload of work requests completed here; /s is per "
-	      "second.\n"
-	      "CQ is how full the connection's completion queue is, RTT the last round trip of a "
-	      "probe on it.\n",
-		out);
-	(void)fclose(out);
-	return vbd_ctl_must(text);
+	return vbd_ctl_format(
+		"up down k j      choose a connection; pgup, pgdn, home, end go further\n"
+		"enter            all details of the connection; q goes back\n"
+		"/                show only connections with this text in name, state, peer, "
+		"device, end code or id\n"
+		"esc              show all connections again\n"
+		"a                show ended connections too, or only open ones again\n"
+		"r                reverse the order\n"
+		"< >              sort by the next column to the left or right\n"
+		"q                quit, or back from another page\n"
+		"\nSort by (a second time reverses the order):\n%s\n\n"
+		"SENT and RECV are the payload of work requests completed here; /s is per "
+		"second.\n"
+		"CQ is how full the connection's completion queue is, RTT the last round trip of "
+		"a probe on it.\n",
+		columns);
 }
 
 static void draw_page(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
 {
-	char *help;
-
 	switch (view->page) {
 	case VBD_CTL_TOP_LIST:
 		draw_list(view, picture);
@@ -257,9 +237,7 @@ static void draw_page(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_pi
 			DETAIL_INDENT);
 		break;
 	case VBD_CTL_TOP_HELP:
-		help = help_text();
-		draw_text(view, help, HELP_INDENT);
-		free(help);
+		draw_text(view, help_text(), HELP_INDENT);
 		break;
 	}
 }
@@ -269,6 +247,7 @@ void vbd_ctl_top_draw(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_pi
 	const char *help = view->typing			    ? typing_help
 			   : view->page == VBD_CTL_TOP_LIST ? list_help
 							    : page_help;
+	size_t kept = vbd_ctl_kept();
 
 	vbd_ctl_screen_clear();
 	if (vbd_ctl_screen_lines() < LEAST_LINES || vbd_ctl_screen_columns() < LEAST_COLUMNS) {
@@ -279,8 +258,8 @@ void vbd_ctl_top_draw(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_pi
 		draw_summary(picture);
 		draw_news(view, picture);
 		draw_page(view, picture);
-		put_line(vbd_ctl_screen_lines() - 1, VBD_CTL_STYLE_PLAIN,
-			vbd_ctl_format("%s", help));
+		put_line(vbd_ctl_screen_lines() - 1, VBD_CTL_STYLE_PLAIN, help);
 	}
 	vbd_ctl_screen_show();
+	vbd_ctl_release(kept);
 }

@@ -93,9 +93,9 @@ static struct vbd_ctl_row row_of(const json_t *connection, const json_t *cqs)
 		const json_t *value = path ? vbd_ctl_json_at(connection, path) : NULL;
 
 		if (i == VBD_CTL_TOP_PEER)
-			row.text[i] = vbd_ctl_cell_endpoint(value);
+			row.text[i] = vbd_ctl_must(strdup(vbd_ctl_cell_endpoint(value)));
 		else if (specs[i].form == VBD_CTL_TOP_TEXT)
-			row.text[i] = vbd_ctl_cell_text(value);
+			row.text[i] = vbd_ctl_must(strdup(vbd_ctl_cell_text(value)));
 		else if (vbd_ctl_json_has_uint(value, ""))
 			row.number[i] = known((double)vbd_ctl_json_uint(value, ""));
 	}
@@ -185,12 +185,10 @@ const struct vbd_ctl_row *vbd_ctl_rows_find(const struct vbd_ctl_rows *rows, uin
 
 bool vbd_ctl_row_matches(const struct vbd_ctl_row *row, const char *filter)
 {
-	char *id = vbd_ctl_top_cell(row, VBD_CTL_TOP_ID);
-	bool matches = strcasestr(id, filter);
+	bool matches = strcasestr(vbd_ctl_top_cell(row, VBD_CTL_TOP_ID), filter);
 
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END && !matches; i++)
 		matches = row->text[i] && strcasestr(row->text[i], filter);
-	free(id);
 	return matches;
 }
 
@@ -288,12 +286,10 @@ static size_t wanted_width(
 	size_t width = spec->least;
 
 	for (size_t i = 0; i < count && width < spec->most; i++) {
-		char *cell = vbd_ctl_top_cell(rows[i], column);
-		size_t needed = vbd_ctl_text_columns(cell);
+		size_t needed = vbd_ctl_text_columns(vbd_ctl_top_cell(rows[i], column));
 
 		if (needed > width)
 			width = needed < spec->most ? needed : spec->most;
-		free(cell);
 	}
 	return width;
 }

@@ -128,7 +128,7 @@ enum vbd_ctl_top_column vbd_ctl_top_column_of_letter(int key);
 /** vbd_ctl_top_column_of_name - the column with this name of --sort; END if there is none */
 enum vbd_ctl_top_column vbd_ctl_top_column_of_name(const char *name);
 
-/** vbd_ctl_top_cell - format a column of a row; the caller frees the text */
+/** vbd_ctl_top_cell - format a column of a row */
 char *vbd_ctl_top_cell(const struct vbd_ctl_row *row, enum vbd_ctl_top_column column);
 
 /**
@@ -153,16 +153,11 @@ int vbd_ctl_top_compare(const struct vbd_ctl_row *a, const struct vbd_ctl_row *b
 struct vbd_ctl_top_layout vbd_ctl_top_layout(
 	const struct vbd_ctl_row *const *rows, size_t count, size_t columns, bool ended);
 
-/**
- * vbd_ctl_short_count - format a count in 5 characters or less: "17", "99.9K", "1023M" (powers of
- * 1024); the caller frees the text
- */
+/** vbd_ctl_short_count - format a count in 5 characters or less: "17", "99.9K", "1023M" (powers of
+ * 1024) */
 char *vbd_ctl_short_count(double count);
 
-/**
- * vbd_ctl_short_ns - format a time in 6 characters or less: "980ns", "12.3us", "1.50s"; the caller
- * frees the text
- */
+/** vbd_ctl_short_ns - format a time in 6 characters or less: "980ns", "12.3us", "1.50s" */
 char *vbd_ctl_short_ns(double ns);
 
 #endif

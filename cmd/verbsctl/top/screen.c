@@ -110,17 +110,14 @@ void vbd_ctl_screen_put(
 	size_t line, size_t column, size_t columns, enum vbd_ctl_style style, const char *text)
 {
 	size_t room = (size_t)COLS > column ? (size_t)COLS - column : 0;
-	char *fit;
 
 	if (columns > room)
 		columns = room;
 	if (line >= (size_t)LINES || columns == 0)
 		return;
-	fit = vbd_ctl_text_fit(text, columns, false);
 	(void)attrset((int)attributes_of(style));
-	(void)mvaddstr((int)line, (int)column, fit);
+	(void)mvaddstr((int)line, (int)column, vbd_ctl_text_fit(text, columns, false));
 	(void)attrset((int)A_NORMAL);
-	free(fit);
 }
 
 void vbd_ctl_screen_show(void)

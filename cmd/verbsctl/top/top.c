@@ -90,21 +90,25 @@ static bool on_idle(void *arg)
 	return !top->view.quit;
 }
 
+/* Replaces an owned text by a copy of @text, which may be NULL. */
+static void set_text(char **owned, const char *text)
+{
+	char *copy = text ? vbd_ctl_must(strdup(text)) : NULL;
+
+	free(*owned);
+	*owned = copy;
+}
+
 static void tell_trouble(struct top *top, enum vbd_ctl_outcome outcome,
 	const struct vbd_ctl_answer *answer, const char *why)
 {
-	json_t *problem = json_loadb(answer->body, answer->body_len, 0, NULL);
-	const char *title = vbd_ctl_json_text(problem, "title");
+	const char *title = vbd_ctl_json_text(vbd_ctl_answer_json(answer), "title");
 
-	free(top->trouble);
 	if (outcome != VBD_CTL_ANSWERED)
-		top->trouble = vbd_ctl_format("%s", why ? why : "interrupted");
-	else if (title)
-		top->trouble = vbd_ctl_format("%s", title);
-	else
-		top->trouble =
-			vbd_ctl_format("HTTP %ld is not an answer of verbsd", answer->status);
-	json_decref(problem);
+		title = why ? why : "interrupted";
+	else if (!title)
+		title = vbd_ctl_format("HTTP %ld is not an answer of verbsd", answer->status);
+	set_text(&top->trouble, title);
 }
 
 /* GETs @path. Prints nothing: on an error sets top->trouble and returns NULL. */
@@ -119,12 +123,10 @@ static json_t *get(struct top *top, const char *path, long *ret_status)
 
 	outcome = vbd_ctl_http_perform(&top->ctl->http, &request, &answer, &why);
 	if (outcome == VBD_CTL_ANSWERED && answer.status == 200)
-		json = json_loadb(answer.body, answer.body_len, 0, NULL);
+		json = vbd_ctl_answer_json(&answer);
 	if (!json)
 		tell_trouble(top, outcome, &answer, why);
 	*ret_status = answer.status;
-	vbd_ctl_answer_fini(&answer);
-	free(why);
 	return json;
 }
 
@@ -139,7 +141,7 @@ static bool fetch_stats(struct top *top)
 	if (!stats)
 		return false;
 	json_decref(top->stats);
-	top->stats = stats;
+	top->stats = json_incref(stats);
 	if (id && top->server_id && strcmp(id, top->server_id) == 0)
 		return true;
 	if (top->server_id) {
@@ -148,12 +150,10 @@ static bool fetch_stats(struct top *top)
 	}
 	vbd_ctl_rows_fini(&top->rows);
 	vbd_ctl_top_view_take(&top->view, &top->rows);
-	free(top->server_id);
-	top->server_id = id ? vbd_ctl_format("%s", id) : NULL;
+	set_text(&top->server_id, id);
 	index = get(top, "/v1", &status);
-	free(top->version);
-	top->version = index ? vbd_ctl_cell_text(vbd_ctl_json_at(index, "version")) : NULL;
-	json_decref(index);
+	set_text(
+		&top->version, index ? vbd_ctl_cell_text(vbd_ctl_json_at(index, "version")) : NULL);
 	return index;
 }
 
@@ -165,7 +165,6 @@ static json_t *get_list(struct top *top)
 		"/v1/connections" LIST_QUERY "%s%s", top->knows_rtt ? ",rtt" : "", state);
 	json_t *list = get(top, path, &status);
 
-	free(path);
 	if (list || status != 400 || !top->knows_rtt)
 		return list;
 	/* An older daemon refuses the unknown member. */
@@ -189,54 +188,33 @@ static bool fetch_list(struct top *top)
 		top->rows = rows;
 		top->total = vbd_ctl_json_uint(list, "total");
 	}
-	json_decref(list);
-	json_decref(cqs);
 	return cqs;
 }
 
-/* The text about one connection with its explanation; NULL if the request fails. */
-static char *detail_of(struct top *top, uint64_t id)
+/* Fetches the text about one connection with its explanation. */
+static bool fetch_detail(struct top *top)
 {
+	uint64_t id = top->view.chosen;
 	char *path = vbd_ctl_format("/v1/connections/%llu", (unsigned long long)id);
-	char *explain = vbd_ctl_format("%s/explain", path);
-	char *times = vbd_ctl_format("%s/timeline", path);
 	long status;
 	json_t *connection = get(top, path, &status);
-	json_t *timeline = connection ? get(top, times, &status) : NULL;
-	json_t *explanation = connection ? get(top, explain, &status) : NULL;
-	char *text = NULL;
+	json_t *timeline =
+		connection ? get(top, vbd_ctl_format("%s/timeline", path), &status) : NULL;
+	json_t *explanation =
+		connection ? get(top, vbd_ctl_format("%s/explain", path), &status) : NULL;
 	size_t text_len = 0;
 	FILE *out;
 
-	free(times);
-	free(explain);
-	free(path);
-	if (!explanation && status != 404) {
-		json_decref(timeline);
-		json_decref(connection);
-		return NULL;
-	}
-	out = vbd_ctl_must(open_memstream(&text, &text_len));
+	if (!explanation && status != 404)
+		return false;
+	set_text(&top->detail, NULL);
+	out = vbd_ctl_must(open_memstream(&top->detail, &text_len));
 	if (connection)
 		vbd_ctl_connection_put(connection, explanation, timeline, out);
 	else
 		fputs("verbsd no longer has this connection\n", out);
 	(void)fclose(out);
-	json_decref(explanation);
-	json_decref(timeline);
-	json_decref(connection);
-	return vbd_ctl_must(text);
-}
-
-static bool fetch_detail(struct top *top)
-{
-	uint64_t id = top->view.chosen;
-	char *detail = detail_of(top, id);
-
-	if (!detail)
-		return false;
-	free(top->detail);
-	top->detail = detail;
+	vbd_ctl_must(top->detail);
 	top->detail_id = id;
 	return true;
 }
@@ -253,13 +231,14 @@ static void fetch(struct top *top)
 	top->asked_ns = 0;
 	if (!fresh)
 		return;
-	free(top->trouble);
-	top->trouble = NULL;
+	set_text(&top->trouble, NULL);
 	top->fresh_ns = vbd_clock_mono_ns();
 }
 
 static void run(struct top *top, uint64_t interval_ms)
 {
+	size_t kept = vbd_ctl_kept();
+
 	while (!top->view.quit) {
 		uint64_t next_ns = vbd_clock_mono_ns() + interval_ms * VBD_NS_PER_MS;
 		uint64_t now_ns;
@@ -268,6 +247,7 @@ static void run(struct top *top, uint64_t interval_ms)
 		draw(top);
 		while (!top->view.quit && !top->refetch && (now_ns = vbd_clock_mono_ns()) < next_ns)
 			take_key(top, (unsigned int)((next_ns - now_ns) / VBD_NS_PER_MS) + 1);
+		vbd_ctl_release(kept);
 	}
 }
 
@@ -305,11 +285,8 @@ static enum vbd_ctl_exit take_options(struct top *top, uint64_t *ret_interval_ms
 static enum vbd_ctl_exit try_server(struct vbd_ctl *ctl)
 {
 	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(ctl, "GET", "/v1/stats", NULL, VBD_CTL_NO_WAIT, &answer);
 
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
+	return vbd_ctl_call(ctl, "GET", "/v1/stats", NULL, VBD_CTL_NO_WAIT, &answer);
 }
 
 static void fini(struct top *top)
