@@ -274,6 +274,17 @@ static size_t character_bytes(const uint8_t *bytes, size_t len_bytes)
 	return 0;
 }
 
+size_t vbd_utf8_char(const void *bytes, size_t len_bytes, uint32_t *ret_code)
+{
+	const uint8_t *at = bytes;
+	size_t used = character_bytes(at, len_bytes);
+
+	*ret_code = used > 1 ? at[0] & 0xffU >> (used + 1) : at[0];
+	for (size_t i = 1; i < used; i++)
+		*ret_code = *ret_code << 6 | (at[i] & 0x3fU);
+	return used;
+}
+
 bool vbd_utf8_valid(const void *bytes, size_t len_bytes)
 {
 	const uint8_t *at = bytes;
@@ -320,13 +331,9 @@ static const struct hidden {
 	{0xe0000, 0xe0fff, false},
 };
 
-static const struct hidden *find_hidden(const uint8_t *at, size_t used)
+static const struct hidden *find_hidden(uint32_t code)
 {
-	uint32_t code = at[0] & 0xffU >> (used + 1);
-
-	for (size_t i = 1; i < used; i++)
-		code = code << 6 | (at[i] & 0x3fU);
-	for (size_t i = 0; used > 1 && i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
 		if (code >= hidden[i].first && code <= hidden[i].last)
 			return &hidden[i];
 	}
@@ -336,13 +343,14 @@ static const struct hidden *find_hidden(const uint8_t *at, size_t used)
 static bool is_shown(const void *bytes, size_t len_bytes, const char *spaces)
 {
 	const uint8_t *at = bytes;
+	uint32_t code;
 
 	while (len_bytes) {
-		size_t used = character_bytes(at, len_bytes);
-		const struct hidden *found = used ? find_hidden(at, used) : NULL;
+		size_t used = vbd_utf8_char(at, len_bytes, &code);
+		const struct hidden *found = used > 1 ? find_hidden(code) : NULL;
 
-		if (!used || (found && (found->in_texts || !*spaces)) || at[0] == 0x7f ||
-			(at[0] < 0x20 && (!at[0] || !strchr(spaces, at[0]))))
+		if (!used || (found && (found->in_texts || !*spaces)) || code == 0x7f ||
+			(code < 0x20 && (!code || !strchr(spaces, (int)code))))
 			return false;
 		at += used;
 		len_bytes -= used;

@@ -83,7 +83,16 @@ bool vbd_parse_size(const char *text, uint64_t *ret_bytes);
  */
 bool vbd_parse_duration(const char *text, const char *unit, uint64_t *ret_ms);
 
-/** vbd_utf8_valid - true if the bytes are UTF-8 (RFC 3629: shortest form, no surrogates) */
+/**
+ * vbd_utf8_char - decode the character at @bytes (RFC 3629: shortest form, no surrogates)
+ * @len_bytes: 1 or more
+ * @ret_code:  set to its number in Unicode, unless 0 is returned
+ *
+ * Returns its length, 1 to 4 bytes; 0 if the bytes are not a character.
+ */
+size_t vbd_utf8_char(const void *bytes, size_t len_bytes, uint32_t *ret_code);
+
+/** vbd_utf8_valid - true if the bytes are UTF-8 */
 bool vbd_utf8_valid(const void *bytes, size_t len_bytes);
 
 /**

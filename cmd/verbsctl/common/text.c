@@ -2,6 +2,7 @@
 #include "cmd/verbsctl/common/text.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <poll.h>
@@ -107,38 +108,6 @@ enum vbd_ctl_exit vbd_ctl_flush(void)
 	return vbd_ctl_fail("standard output: %s", strerror(error));
 }
 
-/*
- * Decodes the character at @s. Returns its length in bytes; 0 for invalid UTF-8: overlong forms,
- * surrogates, and values above U+10FFFF.
- */
-static size_t utf8_decode(const unsigned char *s, size_t len, uint32_t *ret_char)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t n = s[0] < 0x80		   ? 1
-		   : (s[0] & 0xe0) == 0xc0 ? 2
-		   : (s[0] & 0xf0) == 0xe0 ? 3
-		   : (s[0] & 0xf8) == 0xf0 ? 4
-					   : 0;
-	uint32_t c;
-
-	if (n == 0 || n > len)
-		return 0;
-	if (n == 1) {
-		*ret_char = s[0];
-		return 1;
-	}
-	c = s[0] & (0xffU >> (n + 1));
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3fU);
-	}
-	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		return 0;
-	*ret_char = c;
-	return n;
-}
-
 static bool is_unsafe(uint32_t c)
 {
 	if (c < 0x20 || (c >= 0x7f && c <= 0x9f))
@@ -160,7 +129,7 @@ static char *escaped(const char *text, size_t len_bytes, bool json)
 
 	for (size_t i = 0; i < len_bytes;) {
 		uint32_t c = s[i];
-		size_t n = utf8_decode(s + i, len_bytes - i, &c);
+		size_t n = vbd_utf8_char(s + i, len_bytes - i, &c);
 
 		if (json ? c < 0x20 || !is_unsafe(c) : n && !is_unsafe(c))
 			fwrite(s + i, 1, n ? n : 1, out);
