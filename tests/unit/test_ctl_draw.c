@@ -5,9 +5,9 @@
  */
 #include "tests/unit/unit.h"
 
+#include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/text.h"
-#include "cmd/verbsctl/top/draw.h"
-#include "cmd/verbsctl/top/screen.h"
+#include "cmd/verbsctl/top/top.h"
 
 #include <jansson.h>
 
@@ -96,18 +96,16 @@ static json_t *parse(const char *text)
 	(void)snprintf(copy, sizeof(copy), "%s", text);
 	for (char *at = copy; *at; at++)
 		*at = *at == '\'' ? '"' : *at;
-	json = json_loads(copy, 0, NULL);
+	json = vbd_ctl_json_keep(json_loads(copy, 0, NULL));
 	assert_non_null(json);
 	return json;
 }
 
 static struct vbd_ctl_rows rows_of(const char *list)
 {
-	json_t *connections = parse(list);
 	struct vbd_ctl_rows rows;
 
-	vbd_ctl_rows_init(connections, NULL, 1, NULL, &rows);
-	json_decref(connections);
+	vbd_ctl_rows_init(parse(list), NULL, 1, NULL, &rows);
 	return rows;
 }
 
@@ -149,7 +147,6 @@ static int tear_down(void **state)
 	(void)state;
 	vbd_ctl_top_view_fini(&test.view);
 	vbd_ctl_rows_fini(&test.rows);
-	json_decref(test.stats);
 	return 0;
 }
 

@@ -2,9 +2,9 @@
 /* The model of `verbsctl top`: rates, order, filter, columns, keys. */
 #include "tests/unit/unit.h"
 
+#include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/text.h"
-#include "cmd/verbsctl/top/rows.h"
-#include "cmd/verbsctl/top/view.h"
+#include "cmd/verbsctl/top/top.h"
 
 #include <jansson.h>
 #include <locale.h>
@@ -13,7 +13,7 @@
 
 static json_t *parse(const char *text)
 {
-	json_t *json = json_loads(text, 0, NULL);
+	json_t *json = vbd_ctl_json_keep(json_loads(text, 0, NULL));
 
 	assert_non_null(json);
 	return json;
@@ -27,17 +27,19 @@ static struct vbd_ctl_rows take_snapshot(
 	struct vbd_ctl_rows rows;
 
 	vbd_ctl_rows_init(list, queues, at_ms * MS, before, &rows);
-	json_decref(queues);
-	json_decref(list);
 	return rows;
 }
 
-static void assert_cell(
-	const struct vbd_ctl_row *row, enum vbd_ctl_top_column column, const char *wanted)
+static void assert_cell(const struct vbd_ctl_rows *rows, uint64_t id,
+	enum vbd_ctl_top_column column, const char *wanted)
 {
-	char *cell = vbd_ctl_top_cell(row, column);
+	assert_string_equal(vbd_ctl_top_cell(vbd_ctl_rows_find(rows, id), column), wanted);
+}
 
-	assert_string_equal(cell, wanted);
+/* A computed number of a row; NULL if it is unknown. */
+static const json_t *number_of(const struct vbd_ctl_rows *rows, uint64_t id, const char *path)
+{
+	return vbd_ctl_json_at(vbd_ctl_rows_find(rows, id), path);
 }
 
 TEST(test_rows__rates_are_per_second_between_two_looks)
@@ -52,14 +54,13 @@ TEST(test_rows__rates_are_per_second_between_two_looks)
 		"\"recv\": {\"bytes\": 100, \"completed\": 5}, \"read\": {\"bytes\": 400}}}]",
 		NULL, 1500, &first);
 
-	assert_false(first.items[0].number[VBD_CTL_TOP_SENT_RATE].known);
-	assert_cell(&first.items[0], VBD_CTL_TOP_SENT_RATE, "-");
-	assert_true(second.items[0].number[VBD_CTL_TOP_SENT_RATE].known);
-	assert_true(second.items[0].number[VBD_CTL_TOP_SENT_RATE].value == 5000);
-	assert_true(second.items[0].number[VBD_CTL_TOP_RECV_RATE].value == 1000);
-	assert_true(second.items[0].number[VBD_CTL_TOP_OPS_RATE].value == 24);
+	assert_null(number_of(&first, 7, "top.sent_rate"));
+	assert_cell(&first, 7, VBD_CTL_TOP_SENT_RATE, "-");
+	assert_true(json_number_value(number_of(&second, 7, "top.sent_rate")) == 5000);
+	assert_true(json_number_value(number_of(&second, 7, "top.recv_rate")) == 1000);
+	assert_true(json_number_value(number_of(&second, 7, "top.ops_rate")) == 24);
 	assert_true(second.sent_rate == 5000 && second.received_rate == 1000);
-	assert_cell(&second.items[0], VBD_CTL_TOP_SENT_RATE, "4.9K");
+	assert_cell(&second, 7, VBD_CTL_TOP_SENT_RATE, "4.9K");
 	vbd_ctl_rows_fini(&second);
 	vbd_ctl_rows_fini(&first);
 }
@@ -73,8 +74,8 @@ TEST(test_rows__a_counter_that_went_back_and_a_new_connection_have_no_rate)
 			      " {\"id\": 8, \"counters\": {\"send\": {\"bytes\": 10}}}]",
 			NULL, 2000, &first);
 
-	assert_false(second.items[0].number[VBD_CTL_TOP_SENT_RATE].known);
-	assert_false(second.items[1].number[VBD_CTL_TOP_SENT_RATE].known);
+	assert_null(number_of(&second, 7, "top.sent_rate"));
+	assert_null(number_of(&second, 8, "top.sent_rate"));
 	assert_true(second.sent_rate == 0);
 	vbd_ctl_rows_fini(&second);
 	vbd_ctl_rows_fini(&first);
@@ -88,9 +89,8 @@ TEST(test_rows__an_ended_connection_has_no_rate)
 						   "\"end_code\": \"peer_unreachable\"}]",
 		NULL, 1000, &first);
 
-	assert_true(second.items[0].ended);
-	assert_false(second.items[0].number[VBD_CTL_TOP_SENT_RATE].known);
-	assert_cell(&second.items[0], VBD_CTL_TOP_END_CODE, "peer_unreachable");
+	assert_null(number_of(&second, 7, "top.sent_rate"));
+	assert_cell(&second, 7, VBD_CTL_TOP_END_CODE, "peer_unreachable");
 	vbd_ctl_rows_fini(&second);
 	vbd_ctl_rows_fini(&first);
 }
@@ -104,7 +104,7 @@ TEST(test_rows__a_look_of_just_now_has_its_rates_taken_over)
 	struct vbd_ctl_rows second = take_snapshot(json[1], NULL, 2000, &first);
 	struct vbd_ctl_rows third = take_snapshot(json[2], NULL, 2001, &second);
 
-	assert_true(third.items[0].number[VBD_CTL_TOP_SENT_RATE].value == 1000);
+	assert_true(json_number_value(number_of(&third, 7, "top.sent_rate")) == 1000);
 	vbd_ctl_rows_fini(&third);
 	vbd_ctl_rows_fini(&second);
 	vbd_ctl_rows_fini(&first);
@@ -120,15 +120,14 @@ TEST(test_rows__cq_and_rtt_are_shown_where_they_are_known)
 		" {\"id\": 6, \"cqe\": 0, \"outstanding_cqe\": 0}]",
 		0, NULL);
 
-	assert_int_equal(rows.count, 3);
-	assert_int_equal(rows.items[0].id, 1); /* ordered by id, in whatever order the answer is */
-	assert_cell(&rows.items[1], VBD_CTL_TOP_CQ, "25%");
-	assert_cell(&rows.items[1], VBD_CTL_TOP_RTT, "12.3us");
-	assert_cell(&rows.items[1], VBD_CTL_TOP_RTT_P99, "99.4us");
-	assert_cell(&rows.items[0], VBD_CTL_TOP_CQ, "-");
-	assert_cell(&rows.items[0], VBD_CTL_TOP_RTT, "-");
-	assert_cell(&rows.items[2], VBD_CTL_TOP_CQ, "-");
-	assert_cell(&rows.items[2], VBD_CTL_TOP_NAME, "-");
+	assert_int_equal(json_object_size(rows.by_id), 3);
+	assert_cell(&rows, 2, VBD_CTL_TOP_CQ, "25%");
+	assert_cell(&rows, 2, VBD_CTL_TOP_RTT, "12.3us");
+	assert_cell(&rows, 2, VBD_CTL_TOP_RTT_P99, "99.4us");
+	assert_cell(&rows, 1, VBD_CTL_TOP_CQ, "-");
+	assert_cell(&rows, 1, VBD_CTL_TOP_RTT, "-");
+	assert_cell(&rows, 3, VBD_CTL_TOP_CQ, "-");
+	assert_cell(&rows, 3, VBD_CTL_TOP_NAME, "-");
 	assert_null(vbd_ctl_rows_find(&rows, 4));
 	vbd_ctl_rows_fini(&rows);
 }
@@ -138,7 +137,7 @@ TEST(test_rows__names_can_not_steer_the_terminal)
 	struct vbd_ctl_rows rows =
 		take_snapshot("[{\"id\": 1, \"name\": \"\\u001b[2J\"}]", NULL, 0, NULL);
 
-	assert_cell(&rows.items[0], VBD_CTL_TOP_NAME, "\\x1b[2J");
+	assert_cell(&rows, 1, VBD_CTL_TOP_NAME, "\\x1b[2J");
 	vbd_ctl_rows_fini(&rows);
 }
 
@@ -164,7 +163,7 @@ static void assert_order(const struct vbd_ctl_top_view *view, const char *wanted
 
 	for (size_t i = 0; i < view->shown_count; i++)
 		(void)snprintf(ids + strlen(ids), sizeof(ids) - strlen(ids), "%llu",
-			(unsigned long long)view->shown[i]->id);
+			(unsigned long long)vbd_ctl_json_uint(view->shown[i], "id"));
 	assert_string_equal(ids, wanted);
 }
 
@@ -302,8 +301,7 @@ TEST(test_view__pages_open_and_close)
 	press(&view, &none, "\n"); /* no row to show */
 	assert_int_equal(view.page, VBD_CTL_TOP_LIST);
 	vbd_ctl_top_view_take(&view, &rows);
-	assert_int_equal(
-		vbd_ctl_top_view_key(&view, &rows, VBD_CTL_KEY_ENTER, 2), VBD_CTL_TOP_FETCH);
+	assert_true(vbd_ctl_top_view_key(&view, &rows, VBD_CTL_KEY_ENTER, 2));
 	assert_int_equal(view.page, VBD_CTL_TOP_DETAIL);
 	press(&view, &rows, "jj");
 	assert_int_equal(view.scroll, 2);
@@ -320,7 +318,7 @@ TEST(test_view__pages_open_and_close)
 	press(&view, &rows, "q?q");
 	assert_int_equal(view.page, VBD_CTL_TOP_LIST);
 	assert_false(view.quit);
-	assert_int_equal(vbd_ctl_top_view_key(&view, &rows, 'a', 2), VBD_CTL_TOP_FETCH);
+	assert_true(vbd_ctl_top_view_key(&view, &rows, 'a', 2));
 	assert_true(view.ended);
 	(void)vbd_ctl_top_view_key(&view, &rows, VBD_CTL_KEY_GONE, 2);
 	assert_true(view.quit);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/verbsctl/top/draw.h"
+#include "cmd/verbsctl/top/top.h"
 
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/view.h"
-#include "cmd/verbsctl/top/screen.h"
 
 /* The smallest readable size of a terminal. */
 #define LEAST_LINES   6
@@ -82,12 +81,12 @@ static char *order_of(
 	const char *part = "";
 	const char *filter = "";
 
-	if (picture->total > picture->rows->count)
-		part = vbd_ctl_format(", the newest %zu of %llu", picture->rows->count,
-			(unsigned long long)picture->total);
+	if (picture->total > json_object_size(picture->rows->by_id))
+		part = vbd_ctl_format(", the newest %zu of %llu",
+			json_object_size(picture->rows->by_id), (unsigned long long)picture->total);
 	if (view->filter[0])
 		filter = vbd_ctl_format(", filter \"%s\": %zu of %zu", view->filter,
-			view->shown_count, picture->rows->count);
+			view->shown_count, json_object_size(picture->rows->by_id));
 	return vbd_ctl_format("sorted by %s%s%s%s%s", name, view->reverse ? ", reversed" : "",
 		view->ended ? ", ended ones too" : "", part, filter);
 }
@@ -108,18 +107,16 @@ static void draw_news(
 		put_line(2, VBD_CTL_STYLE_PLAIN, order_of(view, picture));
 }
 
-static enum vbd_ctl_style style_of_state(const struct vbd_ctl_row *row)
+static enum vbd_ctl_style style_of_state(const json_t *row)
 {
-	const char *state = row->text[VBD_CTL_TOP_STATE];
-
-	if (strcmp(state, "established") == 0)
+	if (vbd_ctl_json_is(row, "state", "established"))
 		return VBD_CTL_STYLE_GOOD;
-	return strcmp(state, "failed") == 0 ? VBD_CTL_STYLE_BAD : VBD_CTL_STYLE_PLAIN;
+	return vbd_ctl_json_is(row, "state", "failed") ? VBD_CTL_STYLE_BAD : VBD_CTL_STYLE_PLAIN;
 }
 
 /* Draws one line of the table; the titles if @row is NULL. */
 static void draw_row(const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_layout *layout,
-	size_t line, const struct vbd_ctl_row *row, enum vbd_ctl_style style)
+	size_t line, const json_t *row, enum vbd_ctl_style style)
 {
 	size_t at = 0;
 
@@ -148,7 +145,7 @@ static void draw_nothing(
 {
 	const char *text = "waiting for the first answer";
 
-	if (picture->stats && picture->rows->count)
+	if (picture->stats && json_object_size(picture->rows->by_id))
 		text = "no connection matches the filter; esc removes the filter";
 	else if (picture->stats)
 		text = view->ended ? "no connections"

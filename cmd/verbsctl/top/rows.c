@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/verbsctl/top/rows.h"
+#include "cmd/verbsctl/top/top.h"
 
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/common/text.h"
 #include "cmd/verbsctl/common/view.h"
 
 #include "base/clock.h"
@@ -42,154 +41,102 @@ enum vbd_ctl_top_column vbd_ctl_top_column_of_name(const char *name)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* Sums all operations, also those that only a newer server has. */
-static uint64_t completed_of(json_t *counters)
+static void set_number(json_t *row, const char *path, double value)
 {
-	uint64_t sum = 0;
-	const char *operation;
-	json_t *of_one;
-
-	json_object_foreach(counters, operation, of_one) sum +=
-		vbd_ctl_json_uint(of_one, "completed");
-	return sum;
+	vbd_ctl_json_set(row, path, json_real(value));
 }
 
-static struct vbd_ctl_maybe known(double value)
+static double number_of(const json_t *row, const char *path)
 {
-	return (struct vbd_ctl_maybe){.known = true, .value = value};
+	return json_number_value(vbd_ctl_json_at(row, path));
 }
 
 /* Outstanding share of the completion queue that the connection uses. */
-static struct vbd_ctl_maybe cq_share_of(const json_t *connection, const json_t *cqs)
+static void set_cq_share(json_t *row, const json_t *cqs)
 {
-	uint64_t id = vbd_ctl_json_uint(connection, "cq.id");
+	uint64_t id = vbd_ctl_json_uint(row, "cq.id");
 
 	for (size_t i = 0; id && i < json_array_size(cqs); i++) {
 		const json_t *cq = json_array_get(cqs, i);
-		uint64_t capacity = vbd_ctl_json_uint(cq, "cqe");
+		double capacity = (double)vbd_ctl_json_uint(cq, "cqe");
 
-		if (vbd_ctl_json_uint(cq, "id") == id && capacity)
-			return known((double)vbd_ctl_json_uint(cq, "outstanding_cqe") /
-				     (double)capacity);
+		if (vbd_ctl_json_uint(cq, "id") == id && capacity > 0)
+			set_number(row, "top.cq",
+				(double)vbd_ctl_json_uint(cq, "outstanding_cqe") / capacity);
 	}
-	return (struct vbd_ctl_maybe){0};
 }
 
-static struct vbd_ctl_row row_of(const json_t *connection, const json_t *cqs)
+/* Sums all operations, also those that only a newer server has. */
+static void set_totals(json_t *row)
 {
-	json_t *counters = vbd_ctl_json_at(connection, "counters");
-	struct vbd_ctl_row row = {
-		.id = vbd_ctl_json_uint(connection, "id"),
-		.ended = vbd_ctl_json_is(connection, "state", "closed") ||
-			 vbd_ctl_json_is(connection, "state", "failed"),
-		.completed = completed_of(counters),
-		.number = {[VBD_CTL_TOP_CQ] = cq_share_of(connection, cqs),
-			[VBD_CTL_TOP_SENT] = known((double)vbd_ctl_sent_bytes(counters)),
-			[VBD_CTL_TOP_RECV] = known((double)vbd_ctl_received_bytes(counters))},
-	};
+	json_t *counters = vbd_ctl_json_at(row, "counters");
+	uint64_t completed = 0;
+	const char *operation;
+	json_t *of_one;
 
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		const char *path = specs[i].path;
-		const json_t *value = path ? vbd_ctl_json_at(connection, path) : NULL;
-
-		if (i == VBD_CTL_TOP_PEER)
-			row.text[i] = vbd_ctl_must(strdup(vbd_ctl_cell_endpoint(value)));
-		else if (specs[i].form == VBD_CTL_TOP_TEXT)
-			row.text[i] = vbd_ctl_must(strdup(vbd_ctl_cell_text(value)));
-		else if (vbd_ctl_json_has_uint(value, ""))
-			row.number[i] = known((double)vbd_ctl_json_uint(value, ""));
-	}
-	return row;
+	json_object_foreach(counters, operation, of_one) completed +=
+		vbd_ctl_json_uint(of_one, "completed");
+	set_number(row, "top.completed", (double)completed);
+	set_number(row, "top.sent", (double)vbd_ctl_sent_bytes(counters));
+	set_number(row, "top.recv", (double)vbd_ctl_received_bytes(counters));
 }
 
-/* A counter that decreased was restarted: its rate is unknown. */
-static struct vbd_ctl_maybe rate_of(double now, double before, double seconds)
+static void set_rates(json_t *row, const json_t *before, double seconds)
 {
-	return now < before ? (struct vbd_ctl_maybe){0} : known((now - before) / seconds);
-}
-
-static void take_rates(struct vbd_ctl_row *row, const struct vbd_ctl_row *before, double seconds)
-{
-	struct vbd_ctl_maybe *now = row->number;
-	const struct vbd_ctl_maybe *old = before->number;
+	static const struct {
+		const char *rate, *total;
+	} rates[] = {{"top.sent_rate", "top.sent"}, {"top.recv_rate", "top.recv"},
+		{"top.ops_rate", "top.completed"}};
 
 	/* An ended connection has no current rate. */
-	if (row->ended)
+	if (vbd_ctl_json_is(row, "state", "closed") || vbd_ctl_json_is(row, "state", "failed"))
 		return;
-	if (seconds < SHORTEST_S) {
-		for (size_t i = VBD_CTL_TOP_SENT_RATE; i <= VBD_CTL_TOP_OPS_RATE; i++)
-			now[i] = old[i];
-		return;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rates); i++) {
+		double now = number_of(row, rates[i].total);
+		double old = number_of(before, rates[i].total);
+		json_t *last = vbd_ctl_json_at(before, rates[i].rate);
+
+		/* A counter that decreased was restarted: its rate is unknown. */
+		if (seconds >= SHORTEST_S && now >= old)
+			set_number(row, rates[i].rate, (now - old) / seconds);
+		else if (seconds < SHORTEST_S && last)
+			vbd_ctl_json_set(row, rates[i].rate, json_incref(last));
 	}
-	now[VBD_CTL_TOP_SENT_RATE] =
-		rate_of(now[VBD_CTL_TOP_SENT].value, old[VBD_CTL_TOP_SENT].value, seconds);
-	now[VBD_CTL_TOP_RECV_RATE] =
-		rate_of(now[VBD_CTL_TOP_RECV].value, old[VBD_CTL_TOP_RECV].value, seconds);
-	now[VBD_CTL_TOP_OPS_RATE] =
-		rate_of((double)row->completed, (double)before->completed, seconds);
 }
 
-static int by_id(const void *a, const void *b)
-{
-	uint64_t left = ((const struct vbd_ctl_row *)a)->id;
-	uint64_t right = ((const struct vbd_ctl_row *)b)->id;
-
-	return (left > right) - (left < right);
-}
-
-void vbd_ctl_rows_init(const json_t *connections, const json_t *cqs, uint64_t at_ns,
+void vbd_ctl_rows_init(json_t *connections, const json_t *cqs, uint64_t at_ns,
 	const struct vbd_ctl_rows *before, struct vbd_ctl_rows *ret_rows)
 {
-	size_t room = json_array_size(connections) + 1;
-	double seconds;
+	double seconds = before ? (double)(at_ns - before->at_ns) / (double)VBD_NS_PER_S : 0;
 
-	*ret_rows = (struct vbd_ctl_rows){.at_ns = at_ns};
-	ret_rows->items = vbd_ctl_must(calloc(room, sizeof(*ret_rows->items)));
+	*ret_rows = (struct vbd_ctl_rows){.by_id = vbd_ctl_must(json_object()), .at_ns = at_ns};
 	for (size_t i = 0; i < json_array_size(connections); i++) {
-		const json_t *connection = json_array_get(connections, i);
+		json_t *row = json_array_get(connections, i);
+		const json_t *old;
 
-		if (vbd_ctl_json_has_uint(connection, "id"))
-			ret_rows->items[ret_rows->count++] = row_of(connection, cqs);
-	}
-	qsort(ret_rows->items, ret_rows->count, sizeof(*ret_rows->items), by_id);
-	seconds = before ? (double)(at_ns - before->at_ns) / (double)VBD_NS_PER_S : 0;
-	for (size_t i = 0; before && i < ret_rows->count; i++) {
-		struct vbd_ctl_row *row = &ret_rows->items[i];
-		const struct vbd_ctl_row *old = vbd_ctl_rows_find(before, row->id);
-
+		if (!vbd_ctl_json_has_uint(row, "id"))
+			continue;
+		old = before ? vbd_ctl_rows_find(before, vbd_ctl_json_uint(row, "id")) : NULL;
+		set_cq_share(row, cqs);
+		set_totals(row);
 		if (old)
-			take_rates(row, old, seconds);
-		ret_rows->sent_rate += row->number[VBD_CTL_TOP_SENT_RATE].value;
-		ret_rows->received_rate += row->number[VBD_CTL_TOP_RECV_RATE].value;
+			set_rates(row, old, seconds);
+		ret_rows->sent_rate += number_of(row, "top.sent_rate");
+		ret_rows->received_rate += number_of(row, "top.recv_rate");
+		vbd_ctl_json_set(
+			ret_rows->by_id, vbd_ctl_top_cell(row, VBD_CTL_TOP_ID), json_incref(row));
 	}
 }
 
 void vbd_ctl_rows_fini(struct vbd_ctl_rows *rows)
 {
-	for (size_t i = 0; i < rows->count; i++) {
-		for (size_t k = 0; k < VBD_CTL_TOP_COLUMN_END; k++)
-			free(rows->items[i].text[k]);
-	}
-	free(rows->items);
+	json_decref(rows->by_id);
 	*rows = (struct vbd_ctl_rows){0};
 }
 
-const struct vbd_ctl_row *vbd_ctl_rows_find(const struct vbd_ctl_rows *rows, uint64_t id)
+json_t *vbd_ctl_rows_find(const struct vbd_ctl_rows *rows, uint64_t id)
 {
-	const struct vbd_ctl_row wanted = {.id = id};
-
-	if (rows->count == 0)
-		return NULL;
-	return bsearch(&wanted, rows->items, rows->count, sizeof(*rows->items), by_id);
-}
-
-bool vbd_ctl_row_matches(const struct vbd_ctl_row *row, const char *filter)
-{
-	bool matches = strcasestr(vbd_ctl_top_cell(row, VBD_CTL_TOP_ID), filter);
-
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END && !matches; i++)
-		matches = row->text[i] && strcasestr(row->text[i], filter);
-	return matches;
+	return json_object_get(rows->by_id, vbd_ctl_format("%llu", (unsigned long long)id));
 }
 
 /* --- columns --------------------------------------------------------------------------------- */
@@ -223,12 +170,13 @@ char *vbd_ctl_short_ns(double ns)
 		ns, units[unit]);
 }
 
-char *vbd_ctl_top_cell(const struct vbd_ctl_row *row, enum vbd_ctl_top_column column)
+char *vbd_ctl_top_cell(const json_t *row, enum vbd_ctl_top_column column)
 {
-	double number = row->number[column].value;
+	const json_t *value = vbd_ctl_json_at(row, specs[column].path);
+	double number = json_number_value(value);
 
-	if (row->text[column] || !row->number[column].known)
-		return vbd_ctl_format("%s", row->text[column] ? row->text[column] : "-");
+	if (specs[column].form == VBD_CTL_TOP_TEXT || !json_is_number(value))
+		return vbd_ctl_cell_text(value);
 	switch (specs[column].form) {
 	case VBD_CTL_TOP_TEXT:
 	case VBD_CTL_TOP_WHOLE:
@@ -243,44 +191,8 @@ char *vbd_ctl_top_cell(const struct vbd_ctl_row *row, enum vbd_ctl_top_column co
 	return vbd_ctl_format("%.0f", number);
 }
 
-static int compare_texts(const char *a, const char *b, bool reverse)
-{
-	bool a_none = strcmp(a, "-") == 0;
-	bool b_none = strcmp(b, "-") == 0;
-	int order = strcmp(a, b);
-
-	if (a_none || b_none)
-		return a_none - b_none;
-	return reverse ? -order : order;
-}
-
-static int compare_numbers(struct vbd_ctl_maybe a, struct vbd_ctl_maybe b, bool reverse)
-{
-	int order = (a.value > b.value) - (a.value < b.value);
-
-	if (!a.known || !b.known)
-		return b.known - a.known;
-	return reverse ? -order : order;
-}
-
-int vbd_ctl_top_compare(const struct vbd_ctl_row *a, const struct vbd_ctl_row *b,
-	enum vbd_ctl_top_column column, bool reverse)
-{
-	bool falling = (specs[column].form > VBD_CTL_TOP_WHOLE) != reverse;
-	int order;
-
-	if (specs[column].form == VBD_CTL_TOP_TEXT)
-		order = compare_texts(a->text[column], b->text[column], falling);
-	else
-		order = compare_numbers(a->number[column], b->number[column], falling);
-	if (order)
-		return order;
-	return (a->id > b->id) - (a->id < b->id);
-}
-
 /* The width of the widest cell of a column, limited by the column's bounds. */
-static size_t wanted_width(
-	const struct vbd_ctl_row *const *rows, size_t count, enum vbd_ctl_top_column column)
+static size_t wanted_width(json_t *const *rows, size_t count, enum vbd_ctl_top_column column)
 {
 	const struct vbd_ctl_top_column_spec *spec = &specs[column];
 	size_t width = spec->least;
@@ -340,7 +252,7 @@ static bool narrow_one(struct vbd_ctl_top_layout *layout)
 }
 
 struct vbd_ctl_top_layout vbd_ctl_top_layout(
-	const struct vbd_ctl_row *const *rows, size_t count, size_t columns, bool ended)
+	json_t *const *rows, size_t count, size_t columns, bool ended)
 {
 	struct vbd_ctl_top_layout layout = {{0}};
 
@@ -353,4 +265,240 @@ struct vbd_ctl_top_layout vbd_ctl_top_layout(
 	while (total_width(&layout, false) > columns && narrow_one(&layout))
 		;
 	return layout;
+}
+
+/* --- the view ------------------------------------------------------------------------------ */
+
+/* Whether a text of the row, or its id, contains @filter in any case. */
+static bool matches(const json_t *row, const char *filter)
+{
+	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
+		if (specs[i].form <= VBD_CTL_TOP_WHOLE &&
+			strcasestr(vbd_ctl_top_cell(row, (enum vbd_ctl_top_column)i), filter))
+			return true;
+	}
+	return false;
+}
+
+/* Negative if @a comes first. An unknown value comes last in either order; rows with equal values
+ * are ordered by id. */
+static int compare_rows(
+	const json_t *a, const json_t *b, enum vbd_ctl_top_column column, bool reverse)
+{
+	const json_t *of_a = vbd_ctl_json_at(a, specs[column].path);
+	const json_t *of_b = vbd_ctl_json_at(b, specs[column].path);
+	bool falling = (specs[column].form > VBD_CTL_TOP_WHOLE) != reverse;
+	double left = json_number_value(of_a), right = json_number_value(of_b);
+	int order = (left > right) - (left < right);
+
+	if (specs[column].form == VBD_CTL_TOP_TEXT) {
+		const char *text_a = vbd_ctl_cell_text(of_a), *text_b = vbd_ctl_cell_text(of_b);
+
+		order = strcmp(text_a, text_b);
+		of_a = strcmp(text_a, "-") == 0 ? NULL : of_a;
+		of_b = strcmp(text_b, "-") == 0 ? NULL : of_b;
+	}
+	if (!of_a != !of_b)
+		return !of_a - !of_b;
+	if (order)
+		return falling ? -order : order;
+	return (int)(number_of(a, "id") > number_of(b, "id")) -
+	       (int)(number_of(a, "id") < number_of(b, "id"));
+}
+
+static int compare(const void *a, const void *b, void *arg)
+{
+	const struct vbd_ctl_top_view *view = arg;
+
+	return compare_rows(*(json_t *const *)a, *(json_t *const *)b, view->sort, view->reverse);
+}
+
+static void choose(struct vbd_ctl_top_view *view, size_t at)
+{
+	if (at >= view->shown_count)
+		at = view->shown_count ? view->shown_count - 1 : 0;
+	view->chosen_at = at;
+	view->chosen = view->shown_count ? vbd_ctl_json_uint(view->shown[at], "id") : 0;
+}
+
+void vbd_ctl_top_view_take(struct vbd_ctl_top_view *view, const struct vbd_ctl_rows *rows)
+{
+	size_t at = view->holds ? view->chosen_at : 0;
+	size_t kept = vbd_ctl_kept();
+	const char *id;
+	json_t *row;
+
+	free(view->shown);
+	view->shown = vbd_ctl_must(calloc(json_object_size(rows->by_id) + 1, sizeof(json_t *)));
+	view->shown_count = 0;
+	json_object_foreach(rows->by_id, id, row)
+	{
+		if (matches(row, view->filter))
+			view->shown[view->shown_count++] = row;
+	}
+	qsort_r(view->shown, view->shown_count, sizeof(json_t *), compare, view);
+	for (size_t i = 0; i < view->shown_count; i++) {
+		if (view->holds && vbd_ctl_json_uint(view->shown[i], "id") == view->chosen)
+			at = i;
+	}
+	vbd_ctl_release(kept);
+	/* The detail page keeps showing its connection after the list has lost it. */
+	if (view->page != VBD_CTL_TOP_DETAIL)
+		choose(view, at);
+}
+
+/* Removes the last character with all its bytes. */
+static void filter_shorten(char *filter)
+{
+	size_t len = strlen(filter);
+
+	while (len && ((unsigned char)filter[len - 1] & 0xc0) == 0x80)
+		len--;
+	if (len)
+		filter[len - 1] = '\0';
+}
+
+static void type(struct vbd_ctl_top_view *view, int key)
+{
+	size_t len = strlen(view->filter);
+
+	if (key == VBD_CTL_KEY_ENTER) {
+		view->typing = false;
+	} else if (key == VBD_CTL_KEY_ESCAPE) {
+		view->typing = false;
+		memcpy(view->filter, view->filter_before, sizeof(view->filter));
+	} else if (key == VBD_CTL_KEY_BACKSPACE) {
+		filter_shorten(view->filter);
+	} else if (key >= ' ' && key <= 0xff && len + 1 < sizeof(view->filter)) {
+		view->filter[len] = (char)key;
+		view->filter[len + 1] = '\0';
+	}
+}
+
+/* The new position after a movement key at @at of @count; -1 for other keys. */
+static long moved(int key, size_t at, size_t count, size_t page_lines)
+{
+	size_t page = page_lines > 1 ? page_lines - 1 : 1;
+
+	switch (key) {
+	case VBD_CTL_KEY_UP:
+	case 'k':
+		return at ? (long)at - 1 : 0;
+	case VBD_CTL_KEY_DOWN:
+	case 'j':
+		return (long)at + 1;
+	case VBD_CTL_KEY_PAGE_UP:
+		return at > page ? (long)(at - page) : 0;
+	case VBD_CTL_KEY_PAGE_DOWN:
+	case ' ':
+		return (long)(at + page);
+	case VBD_CTL_KEY_HOME:
+	case 'g':
+		return 0;
+	case VBD_CTL_KEY_END:
+	case 'G':
+		return (long)count;
+	default:
+		return -1;
+	}
+}
+
+/* The column @step places to the right of a column; negative to the left. */
+static enum vbd_ctl_top_column neighbour(enum vbd_ctl_top_column column, int step)
+{
+	return (enum vbd_ctl_top_column)(
+		((int)column + step + VBD_CTL_TOP_COLUMN_END) % VBD_CTL_TOP_COLUMN_END);
+}
+
+static void sort_by(struct vbd_ctl_top_view *view, enum vbd_ctl_top_column column)
+{
+	view->reverse = column == view->sort && !view->reverse;
+	view->sort = column;
+}
+
+/* Returns whether other data has to be fetched. */
+static bool list_key(struct vbd_ctl_top_view *view, int key, size_t page_lines)
+{
+	long at = moved(key, view->chosen_at, view->shown_count, page_lines);
+	enum vbd_ctl_top_column column = vbd_ctl_top_column_of_letter(key);
+
+	if (at >= 0) {
+		choose(view, (size_t)at);
+		view->holds = view->chosen_at > 0;
+	} else if (column != VBD_CTL_TOP_COLUMN_END) {
+		sort_by(view, column);
+	} else if (key == '<' || key == '>') {
+		view->reverse = false;
+		view->sort = neighbour(view->sort, key == '<' ? -1 : 1);
+	} else if (key == 'r') {
+		view->reverse = !view->reverse;
+	} else if (key == '/') {
+		view->typing = true;
+		memcpy(view->filter_before, view->filter, sizeof(view->filter));
+	} else if (key == VBD_CTL_KEY_ESCAPE) {
+		view->filter[0] = '\0';
+	} else if (key == 'a') {
+		view->ended = !view->ended;
+		return true;
+	} else if (key == VBD_CTL_KEY_ENTER && view->chosen) {
+		view->page = VBD_CTL_TOP_DETAIL;
+		view->holds = true;
+		view->scroll = 0;
+		return true;
+	}
+	return false;
+}
+
+static void other_page_key(struct vbd_ctl_top_view *view, int key, size_t page_lines)
+{
+	/* Only the drawing knows the number of lines; it limits the position. */
+	long at = moved(key, view->scroll, SIZE_MAX / 4, page_lines);
+
+	if (at >= 0)
+		view->scroll = (size_t)at;
+	else if (key == VBD_CTL_KEY_ESCAPE || key == VBD_CTL_KEY_ENTER ||
+		 key == VBD_CTL_KEY_BACKSPACE || key == '?' || key == 'h' || key == 'q')
+		view->page = VBD_CTL_TOP_LIST;
+}
+
+bool vbd_ctl_top_view_key(
+	struct vbd_ctl_top_view *view, const struct vbd_ctl_rows *rows, int key, size_t page_lines)
+{
+	bool fetch = false;
+
+	if (key == VBD_CTL_KEY_GONE) {
+		view->quit = true;
+	} else if (view->typing) {
+		type(view, key);
+	} else if (view->page != VBD_CTL_TOP_LIST) {
+		other_page_key(view, key, page_lines);
+	} else if (key == 'q') {
+		view->quit = true;
+	} else if (key == '?' || key == 'h') {
+		view->page = VBD_CTL_TOP_HELP;
+		view->scroll = 0;
+	} else {
+		fetch = list_key(view, key, page_lines);
+	}
+	vbd_ctl_top_view_take(view, rows);
+	return fetch;
+}
+
+void vbd_ctl_top_view_settle(struct vbd_ctl_top_view *view, size_t lines)
+{
+	size_t last = view->shown_count > lines ? view->shown_count - lines : 0;
+
+	if (view->chosen_at < view->first)
+		view->first = view->chosen_at;
+	if (lines && view->chosen_at >= view->first + lines)
+		view->first = view->chosen_at - lines + 1;
+	if (view->first > last)
+		view->first = last;
+}
+
+void vbd_ctl_top_view_fini(struct vbd_ctl_top_view *view)
+{
+	free(view->shown);
+	view->shown = NULL;
+	view->shown_count = 0;
 }

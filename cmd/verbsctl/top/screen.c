@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/verbsctl/top/screen.h"
+#include "cmd/verbsctl/top/top.h"
 
 #include "cmd/verbsctl/common/text.h"
-#include "cmd/verbsctl/top/view.h"
 
 #include <ncurses.h>
 #include <poll.h>

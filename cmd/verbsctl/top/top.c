@@ -3,10 +3,7 @@
 
 #include "base/clock.h"
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/top/draw.h"
-#include "cmd/verbsctl/top/rows.h"
-#include "cmd/verbsctl/top/screen.h"
-#include "cmd/verbsctl/top/view.h"
+#include "cmd/verbsctl/top/top.h"
 
 #include <unistd.h>
 
@@ -72,8 +69,7 @@ static void take_key(struct top *top, unsigned int wait_ms)
 
 	if (key == VBD_CTL_KEY_NONE)
 		return;
-	if (vbd_ctl_top_view_key(&top->view, &top->rows, key, vbd_ctl_top_page_lines()) ==
-		VBD_CTL_TOP_FETCH)
+	if (vbd_ctl_top_view_key(&top->view, &top->rows, key, vbd_ctl_top_page_lines()))
 		top->refetch = true;
 	draw(top);
 }
