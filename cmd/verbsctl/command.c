@@ -4,6 +4,8 @@
 #include "base/attr.h"
 #include "base/text.h"
 
+#include <getopt.h>
+
 /* Other names of verbs. A noun that has such a verb itself keeps the verb: `buffers get`. */
 static const struct {
 	const char *word, *verb;
@@ -106,32 +108,8 @@ const char *vbd_ctl_command_name_at(const char *noun, size_t i)
 	return i < vbd_ctl_noun_count ? vbd_ctl_nouns[i].noun : NULL;
 }
 
-const char *vbd_ctl_command_like(const char *noun, const char *word)
-{
-	struct vbd_similar similar = {.word = word};
-	const char *name;
-
-	for (size_t i = 0; (name = vbd_ctl_command_name_at(noun, i)); i++)
-		vbd_similar_try(&similar, name);
-	return similar.like;
-}
-
-char *vbd_ctl_command_operand(const struct vbd_ctl_command *command, size_t i)
-{
-	size_t min, max;
-	const char *word = vbd_ctl_word(command->usage, i);
-
-	vbd_ctl_command_operand_limits(command, &min, &max);
-	/* The last operand may be repeated. */
-	for (size_t last = i; !word && last > 0 && max == VBD_CTL_OPERANDS_MAX; last--)
-		word = vbd_ctl_word(command->usage, last - 1);
-	if (!word)
-		return NULL;
-	word += *word == '[';
-	return vbd_ctl_format("%.*s", (int)strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), word);
-}
-
-void vbd_ctl_command_operand_limits(
+/* The least and the greatest number of operands. */
+static void get_operand_limits(
 	const struct vbd_ctl_command *command, size_t *ret_min, size_t *ret_max)
 {
 	const char *word;
@@ -146,4 +124,264 @@ void vbd_ctl_command_operand_limits(
 		if (strstr(word, "..."))
 			*ret_max = VBD_CTL_OPERANDS_MAX;
 	}
+}
+
+char *vbd_ctl_command_operand(const struct vbd_ctl_command *command, size_t i)
+{
+	size_t min, max;
+	const char *word = vbd_ctl_word(command->usage, i);
+
+	get_operand_limits(command, &min, &max);
+	/* The last operand may be repeated. */
+	for (size_t last = i; !word && last > 0 && max == VBD_CTL_OPERANDS_MAX; last--)
+		word = vbd_ctl_word(command->usage, last - 1);
+	if (!word)
+		return NULL;
+	word += *word == '[';
+	return vbd_ctl_format("%.*s", (int)strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), word);
+}
+
+/* --- parsing the command line ---------------------------------------------------------------- */
+
+/* Above all letters, to tell long options from letters in the results of getopt_long(3). */
+#define LONG_BASE 256
+
+/* Arguments of getopt_long(3) for the common options and those of one command. */
+struct getopt_tables {
+	enum vbd_ctl_opt opts[VBD_CTL_OPT_END];
+	size_t count;
+	struct option longs[VBD_CTL_OPT_END + 1];
+	char shorts[2 + 3 * VBD_CTL_OPT_END + 1];
+};
+
+static void tables_add(struct getopt_tables *tables, const enum vbd_ctl_opt *opts, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opts[i]);
+		struct option *row = &tables->longs[tables->count];
+		size_t len = strlen(tables->shorts);
+
+		row->name = spec->name;
+		row->has_arg = spec->kind == VBD_CTL_KIND_FLAG ? no_argument : required_argument;
+		row->val = LONG_BASE + (int)opts[i];
+		tables->opts[tables->count++] = opts[i];
+		if (!spec->letter)
+			continue;
+		tables->shorts[len] = spec->letter;
+		if (spec->kind != VBD_CTL_KIND_FLAG)
+			tables->shorts[len + 1] = ':';
+	}
+}
+
+/* The option that getopt_long(3) returned or refused; NULL if the tables do not have it. */
+static const enum vbd_ctl_opt *tables_find(const struct getopt_tables *tables, int answer)
+{
+	for (size_t i = 0; i < tables->count; i++) {
+		if (answer == LONG_BASE + (int)tables->opts[i] ||
+			(answer && answer == vbd_ctl_opt_spec(tables->opts[i])->letter))
+			return &tables->opts[i];
+	}
+	return NULL;
+}
+
+/* The help command that fits: "verbsctl buffers put --help". */
+static char *help_call(const struct vbd_ctl_args *args)
+{
+	return vbd_ctl_format("verbsctl %s%s--help", args->called, *args->called ? " " : "");
+}
+
+static enum vbd_ctl_exit take_value(
+	struct vbd_ctl_args *args, enum vbd_ctl_opt opt, const char *text)
+{
+	const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opt);
+	uint64_t *number = &args->number[opt];
+	const char *wanted = NULL;
+
+	args->text[opt] = text ? text : "";
+	switch (spec->kind) {
+	case VBD_CTL_KIND_FLAG:
+		break;
+	case VBD_CTL_KIND_TEXT:
+	case VBD_CTL_KIND_REF:
+	case VBD_CTL_KIND_LIST:
+	case VBD_CTL_KIND_LABELS:
+		if (!*args->text[opt])
+			wanted = "not be empty";
+		else if (!vbd_utf8_valid(args->text[opt], strlen(args->text[opt])) && spec->member)
+			wanted = "be UTF-8";
+		break;
+	case VBD_CTL_KIND_UINT:
+		if (!vbd_parse_number(args->text[opt], number))
+			wanted = "be a number";
+		break;
+	case VBD_CTL_KIND_HEX:
+		if (!vbd_ctl_parse_hex(args->text[opt], number))
+			wanted = "be a number in hex, as in 0x1a71";
+		break;
+	case VBD_CTL_KIND_SIZE:
+		if (!vbd_parse_size(args->text[opt], number))
+			wanted = "be a number of bytes, as in 4096, 64K or 1G";
+		break;
+	case VBD_CTL_KIND_TIME:
+		if (!vbd_parse_duration(args->text[opt], "s", number))
+			wanted = "be a time, as in 500ms, 5s or 1m";
+		break;
+	}
+	if (!wanted)
+		return VBD_CTL_OK;
+	return vbd_ctl_refuse(
+		args, "--%s must %s, not \"%s\"", spec->name, wanted, args->text[opt]);
+}
+
+static enum vbd_ctl_exit refuse_option(const struct vbd_ctl_args *args,
+	const struct getopt_tables *tables, int answer, const char *word)
+{
+	const enum vbd_ctl_opt *opt = tables_find(tables, optopt);
+	const struct vbd_ctl_opt_spec *spec = opt ? vbd_ctl_opt_spec(*opt) : NULL;
+	const char *help = help_call(args);
+
+	if (opt && answer == ':')
+		return vbd_ctl_refuse(
+			args, "--%s needs %s; see `%s`", spec->name, spec->placeholder, help);
+	if (opt)
+		return vbd_ctl_refuse(args, "--%s takes no value; see `%s`", spec->name, help);
+	if (optopt)
+		return vbd_ctl_refuse(args, "no option -%c; see `%s`", optopt, help);
+	return vbd_ctl_refuse(args, "no option %s; see `%s`", word, help);
+}
+
+/* Parses options up to the first operand (@mode "+:"), or all options, moving operands behind them
+ * (":"). */
+static enum vbd_ctl_exit read_options(
+	struct vbd_ctl_args *args, int argc, char **argv, const char *mode)
+{
+	struct getopt_tables tables = {0};
+	enum vbd_ctl_exit exit_status;
+	int answer;
+
+	memcpy(tables.shorts, mode, strlen(mode));
+	/* getopt_long(3) takes the first of two options of one name: -o of `buffers get`. */
+	if (args->command)
+		tables_add(&tables, args->command->options, args->command->option_count);
+	tables_add(&tables, vbd_ctl_common_options, vbd_ctl_common_option_count);
+	opterr = 0;
+	optind = 0; /* getopt_long(3): 0 also resets its internal state */
+	while ((answer = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
+		const enum vbd_ctl_opt *opt = tables_find(&tables, answer);
+
+		if (answer == '?' || answer == ':' || !opt)
+			return refuse_option(args, &tables, answer, argv[optind - 1]);
+		exit_status = take_value(args, *opt, optarg);
+		if (exit_status != VBD_CTL_OK)
+			return exit_status;
+	}
+	return VBD_CTL_OK;
+}
+
+/* The verb of @noun, or without one the first word, that a mistyped word may mean; NULL for none.
+ */
+static const char *name_like(const char *noun, const char *word)
+{
+	struct vbd_similar similar = {.word = word};
+	const char *name;
+
+	for (size_t i = 0; (name = vbd_ctl_command_name_at(noun, i)); i++)
+		vbd_similar_try(&similar, name);
+	return similar.like;
+}
+
+static enum vbd_ctl_exit refuse_command(char *const *words, size_t count)
+{
+	const char *noun = vbd_ctl_command_noun(words[0]);
+	const char *wrong = noun ? (count > 1 && words[1][0] != '-' ? words[1] : NULL) : words[0];
+	const char *like = wrong ? name_like(noun, wrong) : NULL;
+	const char *first = noun ? words[0] : "";
+	const char *space = noun ? " " : "";
+
+	if (!wrong)
+		return vbd_ctl_usage("%s: needs a verb; see `verbsctl %s --help`", first, first);
+	if (like)
+		return vbd_ctl_usage("no command \"%s%s%s\"; did you mean \"%s%s%s\"?", first,
+			space, wrong, first, space, like);
+	return vbd_ctl_usage("no command \"%s%s%s\"; see `verbsctl %s%s--help`", first, space,
+		wrong, first, space);
+}
+
+static enum vbd_ctl_exit check_operands(const struct vbd_ctl_args *args)
+{
+	const char *help = help_call(args);
+	size_t min, max;
+
+	get_operand_limits(args->command, &min, &max);
+	if (args->operand_count < min)
+		return vbd_ctl_refuse(args, "needs %s; see `%s`", args->command->usage, help);
+	if (args->operand_count > max)
+		return vbd_ctl_refuse(args, "\"%s\" is one operand too many; see `%s`",
+			args->operands[max], help);
+	for (size_t i = 0; i < args->operand_count; i++) {
+		/* The word that is being completed may be empty. */
+		if (!args->operands[i][0] && args->command->summary)
+			return vbd_ctl_refuse(args, "an operand must not be empty; see `%s`", help);
+	}
+	return VBD_CTL_OK;
+}
+
+static enum vbd_ctl_exit check_needs(const struct vbd_ctl_args *args)
+{
+	for (size_t i = 0; args->command->needs && i < args->command->option_count; i++) {
+		enum vbd_ctl_opt opt = args->command->options[i];
+		const char *name = vbd_ctl_opt_spec(opt)->name;
+
+		if (vbd_ctl_is_word(args->command->needs, name) && !vbd_ctl_args_has(args, opt))
+			return vbd_ctl_refuse(args, "needs --%s", name);
+	}
+	return VBD_CTL_OK;
+}
+
+/* "verbsctl buffers --help" asks about the noun, not about its `ls`. */
+static bool asks_about_noun(char *const *words, size_t count)
+{
+	return count > 1 && vbd_ctl_command_noun(words[0]) &&
+	       (strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0);
+}
+
+/* Parses the words behind the common options, which begin with the command's name. */
+static enum vbd_ctl_exit parse_command(struct vbd_ctl_args *args, size_t count, char **words)
+{
+	enum vbd_ctl_exit exit_status;
+	size_t used = 0;
+
+	if (asks_about_noun(words, count)) {
+		args->noun = vbd_ctl_command_noun(words[0]);
+		args->text[VBD_CTL_OPT_HELP] = "";
+		return VBD_CTL_OK;
+	}
+	args->command = vbd_ctl_command_find(words, count, &used);
+	if (!args->command)
+		return refuse_command(words, count);
+	args->kind = vbd_ctl_noun_row(args->command->noun);
+	(void)snprintf(args->called, sizeof(args->called), "%s%s%s", words[0], used > 1 ? " " : "",
+		used > 1 ? words[1] : "");
+	/* getopt_long(3) skips the first word, here the last word of the command's name. */
+	words += used - 1;
+	exit_status = read_options(args, (int)(count - used + 1), words, ":");
+	if (exit_status != VBD_CTL_OK || vbd_ctl_args_has(args, VBD_CTL_OPT_HELP))
+		return exit_status;
+	args->operands = words + optind;
+	args->operand_count = count - used + 1 - (size_t)optind;
+	exit_status = check_operands(args);
+	return exit_status == VBD_CTL_OK ? check_needs(args) : exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args)
+{
+	enum vbd_ctl_exit exit_status = read_options(ret_args, argc, argv, "+:");
+
+	if (exit_status != VBD_CTL_OK || vbd_ctl_args_has(ret_args, VBD_CTL_OPT_VERSION))
+		return exit_status;
+	if (optind < argc)
+		return parse_command(ret_args, (size_t)(argc - optind), argv + optind);
+	if (vbd_ctl_args_has(ret_args, VBD_CTL_OPT_HELP))
+		return VBD_CTL_OK;
+	return vbd_ctl_usage("needs a command; see `verbsctl --help`");
 }

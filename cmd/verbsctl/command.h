@@ -9,16 +9,9 @@
 #ifndef VBD_CMD_VERBSCTL_COMMAND_H
 #define VBD_CMD_VERBSCTL_COMMAND_H
 
-#include "cmd/verbsctl/common/args.h"
-#include "cmd/verbsctl/common/call.h"
+#include "cmd/verbsctl/commands/commands.h"
 
 #define VBD_CTL_OPERANDS_MAX 1000
-
-/* A kind of object, or something else that commands are about. */
-struct vbd_ctl_noun {
-	const char *noun;
-	const char *what; /* explanation for --help */
-};
 
 /* A short form. */
 struct vbd_ctl_alias {
@@ -27,8 +20,6 @@ struct vbd_ctl_alias {
 	const char *verb; /* NULL: the verb follows */
 };
 
-extern const struct vbd_ctl_noun vbd_ctl_nouns[];
-extern const size_t vbd_ctl_noun_count;
 extern const struct vbd_ctl_alias vbd_ctl_aliases[];
 extern const size_t vbd_ctl_alias_count;
 
@@ -71,30 +62,11 @@ const struct vbd_ctl_alias *vbd_ctl_command_alias(const struct vbd_ctl_command *
 const char *vbd_ctl_command_name_at(const char *noun, size_t i);
 
 /**
- * vbd_ctl_command_like - find the name closest to a mistyped word
- * @noun: noun of the command; NULL to look for a first word
- * @word: the mistyped word
- *
- * Returns a static string; NULL if no name is close.
- */
-const char *vbd_ctl_command_like(const char *noun, const char *word);
-
-/**
  * vbd_ctl_command_operand - the placeholder at index @i of the command's usage
  *
  * Returns the placeholder without brackets and dots; NULL behind the last.
  */
 char *vbd_ctl_command_operand(const struct vbd_ctl_command *command, size_t i);
-
-/** vbd_ctl_command_operand_limits - the least and the greatest number of operands of a command */
-void vbd_ctl_command_operand_limits(
-	const struct vbd_ctl_command *command, size_t *ret_min, size_t *ret_max);
-
-/**
- * vbd_ctl_help - print the help of a command, of a noun, or of verbsctl
- * @args: names the command or the noun; of verbsctl if both are NULL
- */
-void vbd_ctl_help(const struct vbd_ctl_args *args, FILE *out);
 
 /**
  * vbd_ctl_args_parse - parse the whole command line

@@ -6,7 +6,6 @@
  */
 #include "cmd/verbsctl/command.h"
 
-#include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
 
 #include <ctype.h>
@@ -46,22 +45,30 @@ static void offer(const struct line *line, const char *word)
 		puts(word);
 }
 
-/* The option with this name or letter, of the command's options and the common ones; END if
- * none. */
-static enum vbd_ctl_opt option_of(const struct line *line, const char *word)
+/* The option at index @i of the command's options and the common ones; END behind the last. */
+static enum vbd_ctl_opt option_at(const struct line *line, size_t i)
 {
 	size_t own = line->command ? line->command->option_count : 0;
 
-	for (size_t i = 0; i < own + vbd_ctl_common_option_count; i++) {
-		enum vbd_ctl_opt opt =
-			i < own ? line->command->options[i] : vbd_ctl_common_options[i - own];
+	if (i < own)
+		return line->command->options[i];
+	i -= own;
+	return i < vbd_ctl_common_option_count ? vbd_ctl_common_options[i] : VBD_CTL_OPT_END;
+}
+
+/* The option with this name or letter; END if there is none. */
+static enum vbd_ctl_opt option_of(const struct line *line, const char *word)
+{
+	enum vbd_ctl_opt opt;
+
+	for (size_t i = 0; (opt = option_at(line, i)) != VBD_CTL_OPT_END; i++) {
 		const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opt);
 
 		if (strncmp(word, "--", 2) == 0 ? strcmp(word + 2, spec->name) == 0
 						: word[1] == spec->letter && !word[2])
-			return opt;
+			break;
 	}
-	return VBD_CTL_OPT_END;
+	return opt;
 }
 
 /* Parses one complete word. */
@@ -106,14 +113,10 @@ static void offer_names(const struct line *line)
 
 static void offer_options(const struct line *line)
 {
-	size_t own = line->command ? line->command->option_count : 0;
+	enum vbd_ctl_opt opt;
 
-	for (size_t i = 0; i < own + vbd_ctl_common_option_count; i++) {
-		enum vbd_ctl_opt opt =
-			i < own ? line->command->options[i] : vbd_ctl_common_options[i - own];
-
+	for (size_t i = 0; (opt = option_at(line, i)) != VBD_CTL_OPT_END; i++)
 		offer(line, vbd_ctl_format("--%s", vbd_ctl_opt_spec(opt)->name));
-	}
 }
 
 /* Offers the names of the objects at @collection, and their ids. */
@@ -142,10 +145,11 @@ static void offer_values(const struct line *line, const char *placeholder)
 	/* The operand of `show` names its kind. */
 	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
 		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
+		const struct vbd_ctl_noun *kind = vbd_ctl_noun_row(command->noun);
 
-		if (command->object && strcmp(command->verb, "show") == 0 &&
+		if (kind && kind->collection && strcmp(command->verb, "show") == 0 &&
 			strcmp(command->usage, placeholder) == 0)
-			offer_objects(line, command->object->collection);
+			offer_objects(line, kind->collection);
 	}
 	while (strchr(placeholder, '|') || islower((unsigned char)*placeholder)) {
 		size_t len = strcspn(placeholder, "|");

@@ -7,66 +7,6 @@
 #include <locale.h>
 #include <unistd.h>
 
-static bool wants_color(void)
-{
-	const char *no_color = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
-	       !(term && strcmp(term, "dumb") == 0);
-}
-
-static enum vbd_ctl_exit run_with_server(struct vbd_ctl *ctl)
-{
-	const char *format = ctl->args.text[VBD_CTL_OPT_FORMAT];
-	enum vbd_ctl_exit exit_status;
-
-	if (format && strcmp(format, "json") != 0 && strcmp(format, "text") != 0)
-		return vbd_ctl_refuse(
-			&ctl->args, "--output must be json or text, not \"%s\"", format);
-	ctl->json = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_JSON) ||
-		    (format && strcmp(format, "json") == 0);
-	ctl->color = wants_color();
-	exit_status = vbd_ctl_open(ctl);
-	return exit_status == VBD_CTL_OK ? ctl->args.command->run(ctl) : exit_status;
-}
-
-static enum vbd_ctl_exit run(struct vbd_ctl *ctl)
-{
-	const struct vbd_ctl_command *command = ctl->args.command;
-	enum vbd_ctl_exit exit_status;
-
-	if (command->run)
-		exit_status = run_with_server(ctl);
-	else if (*command->verb)
-		exit_status = vbd_ctl_completion(command->verb);
-	else
-		exit_status = vbd_ctl_complete(ctl);
-	vbd_ctl_http_fini(&ctl->http);
-	return exit_status;
-}
-
-int main(int argc, char **argv)
-{
-	struct vbd_ctl ctl = {0};
-	enum vbd_ctl_exit exit_status;
-
-	vbd_std_fds_open();
-	/* Only for the width of characters; the decimal point stays a point in every locale. */
-	(void)setlocale(LC_CTYPE, "");
-	exit_status = vbd_ctl_args_parse(argc, argv, &ctl.args);
-	if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_VERSION))
-		puts("verbsctl " VBD_VERSION);
-	else if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_HELP))
-		vbd_ctl_help(&ctl.args, stdout);
-	else if (exit_status == VBD_CTL_OK)
-		exit_status = run(&ctl);
-	/* A full disk may show only here. Lost output is a failure. */
-	if ((fflush(stdout) != 0 || ferror(stdout)) && exit_status == VBD_CTL_OK)
-		exit_status = vbd_ctl_fail("standard output: %s", strerror(errno));
-	return (int)exit_status;
-}
-
 #define NOUN_COLUMNS 23
 #define LINE_COLUMNS 100
 
@@ -151,10 +91,7 @@ static void help_of_all(FILE *out)
 static void help_of_noun(const char *noun, FILE *out)
 {
 	fprintf(out, "Usage: verbsctl [OPTION...] %s VERB [OPERAND...]\n\n", noun);
-	for (size_t i = 0; i < vbd_ctl_noun_count; i++) {
-		if (strcmp(vbd_ctl_nouns[i].noun, noun) == 0)
-			fprintf(out, "%s: %s.\n\nCommands:\n", noun, vbd_ctl_nouns[i].what);
-	}
+	fprintf(out, "%s: %s.\n\nCommands:\n", noun, vbd_ctl_noun_row(noun)->what);
 	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
 		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
 		const struct vbd_ctl_alias *alias = vbd_ctl_command_alias(command);
@@ -188,7 +125,8 @@ static void help_of_command(const struct vbd_ctl_command *command, FILE *out)
 	}
 }
 
-void vbd_ctl_help(const struct vbd_ctl_args *args, FILE *out)
+/* Prints the help of the command or the noun that @args names; of verbsctl if it names none. */
+static void help(const struct vbd_ctl_args *args, FILE *out)
 {
 	if (args->command)
 		help_of_command(args->command, out);
@@ -210,4 +148,67 @@ void vbd_ctl_help(const struct vbd_ctl_args *args, FILE *out)
 		fputs("\n`verbsctl NOUN --help` explains the verbs of a noun, `verbsctl NOUN VERB "
 		      "--help` one command;\nverbsctl(1) has it all.\n",
 			out);
+}
+
+/* --- running a command -------------------------------------------------------------------------
+ */
+
+static bool wants_color(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
+	       !(term && strcmp(term, "dumb") == 0);
+}
+
+static enum vbd_ctl_exit run_with_server(struct vbd_ctl *ctl)
+{
+	const char *format = ctl->args.text[VBD_CTL_OPT_FORMAT];
+	enum vbd_ctl_exit exit_status;
+
+	if (format && strcmp(format, "json") != 0 && strcmp(format, "text") != 0)
+		return vbd_ctl_refuse(
+			&ctl->args, "--output must be json or text, not \"%s\"", format);
+	ctl->json = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_JSON) ||
+		    (format && strcmp(format, "json") == 0);
+	ctl->color = wants_color();
+	exit_status = vbd_ctl_open(ctl);
+	return exit_status == VBD_CTL_OK ? ctl->args.command->run(ctl) : exit_status;
+}
+
+static enum vbd_ctl_exit run(struct vbd_ctl *ctl)
+{
+	const struct vbd_ctl_command *command = ctl->args.command;
+	enum vbd_ctl_exit exit_status;
+
+	if (command->run)
+		exit_status = run_with_server(ctl);
+	else if (*command->verb)
+		exit_status = vbd_ctl_completion(command->verb);
+	else
+		exit_status = vbd_ctl_complete(ctl);
+	vbd_ctl_http_fini(&ctl->http);
+	return exit_status;
+}
+
+int main(int argc, char **argv)
+{
+	struct vbd_ctl ctl = {0};
+	enum vbd_ctl_exit exit_status;
+
+	vbd_std_fds_open();
+	/* Only for the width of characters; the decimal point stays a point in every locale. */
+	(void)setlocale(LC_CTYPE, "");
+	exit_status = vbd_ctl_args_parse(argc, argv, &ctl.args);
+	if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_VERSION))
+		puts("verbsctl " VBD_VERSION);
+	else if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_HELP))
+		help(&ctl.args, stdout);
+	else if (exit_status == VBD_CTL_OK)
+		exit_status = run(&ctl);
+	/* A full disk may show only here. Lost output is a failure. */
+	if ((fflush(stdout) != 0 || ferror(stdout)) && exit_status == VBD_CTL_OK)
+		exit_status = vbd_ctl_fail("standard output: %s", strerror(errno));
+	return (int)exit_status;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of all nouns, commands and short forms. */
+/* The rows of all commands and short forms. */
 #include "cmd/verbsctl/command.h"
 
 #include "base/attr.h"
-#include "cmd/verbsctl/commands/commands.h"
 
 #define O(sym) VBD_CTL_OPT_##sym
 
@@ -35,28 +34,25 @@
 		.noun = noun_, .verb = verb_, .usage = usage_, .summary = summary_, __VA_ARGS__ \
 	}
 
-#define OBJECT(object_, run_) .object = &vbd_ctl_object_##object_, .run = vbd_ctl_object_##run_
-#define OF(object_)	      .object = &vbd_ctl_object_##object_
+#define RUN(run_) .run = vbd_ctl_object_##run_
 
 /* Instead of operands. */
 #define SELECTING O(SELECTED), O(EVERY), O(DRY_RUN)
 
 /* Rows for listing, showing and deleting one kind of object; KIND takes the options of the list. */
-#define KIND(noun_, object_, operand_, what_, plural_, ...)              \
-	COMMAND(noun_, "ls", "", "List " plural_, OBJECT(object_, list), \
-		OPTIONS(O(LABEL), __VA_ARGS__)),                         \
-		COMMAND(noun_, "show", operand_, "Show one " what_, OBJECT(object_, show))
-#define CANCEL(noun_, object_, operand_, plural_)                              \
-	COMMAND(noun_, "cancel", "[" operand_ "]...", "Stop running " plural_, \
-		OBJECT(object_, cancel), OPTIONS(SELECTING))
-#define WAIT(noun_, object_, operand_, state_)                                                     \
-	COMMAND(noun_, "wait", operand_ "...", "Wait until " noun_ " are " state_,                 \
-		OBJECT(object_, wait),                                                             \
+#define KIND(noun_, operand_, what_, plural_, ...)                                            \
+	COMMAND(noun_, "ls", "", "List " plural_, RUN(list), OPTIONS(O(LABEL), __VA_ARGS__)), \
+		COMMAND(noun_, "show", operand_, "Show one " what_, RUN(show))
+#define CANCEL(noun_, operand_, plural_)                                                    \
+	COMMAND(noun_, "cancel", "[" operand_ "]...", "Stop running " plural_, RUN(cancel), \
+		OPTIONS(SELECTING))
+#define WAIT(noun_, operand_, state_)                                                              \
+	COMMAND(noun_, "wait", operand_ "...", "Wait until " noun_ " are " state_, RUN(wait),      \
 		.text = "Exits with 3 when --timeout has passed, and with 1 when the state can't " \
 			"come any more.",                                                          \
 		OPTIONS(O(UNTIL), O(WAIT_TIMEOUT)))
-#define RM(noun_, object_, operand_, what_) \
-	COMMAND(noun_, "rm", "[" operand_ "]...", what_, OBJECT(object_, rm), OPTIONS(SELECTING))
+#define RM(noun_, operand_, what_) \
+	COMMAND(noun_, "rm", "[" operand_ "]...", what_, RUN(rm), OPTIONS(SELECTING))
 
 /* main.c runs commands without @run, which need no server. */
 #define SCRIPT(shell_, use_)                                                         \
@@ -75,36 +71,6 @@
 const enum vbd_ctl_opt vbd_ctl_common_options[] = {O(SERVER), O(TOKEN_FILE), O(CA), O(CERT), O(KEY),
 	O(INSECURE), O(JSON), O(FORMAT), O(HELP), O(VERSION)};
 const size_t vbd_ctl_common_option_count = VBD_ARRAY_LEN(vbd_ctl_common_options);
-
-const struct vbd_ctl_noun vbd_ctl_nouns[] = {
-	{"connections", "reliable and unreliable connections"},
-	{"listeners", "addresses on which connections are accepted"},
-	{"buffers", "registered memory"},
-	{"kept-objects", "objects that verbsd makes again when they have gone"},
-	{"windows", "memory windows: parts of buffers that peers can reach"},
-	{"transfers", "writes, reads, sends, receives and atomics"},
-	{"transfer-batches", "transfers that start together"},
-	{"connection-batches", "connections that are made together"},
-	{"probes", "measurements of round trips"},
-	{"benchmarks", "measurements of rate and latency"},
-	{"ud-endpoints", "queue pairs for datagrams"},
-	{"ud-peers", "destinations of datagrams"},
-	{"multicast-memberships", "endpoints in multicast groups"},
-	{"pds", "protection domains"},
-	{"cqs", "completion queues"},
-	{"srqs", "shared receive queues"},
-	{"faults", "injected faults, for tests"},
-	{"devices", "RDMA devices"},
-	{"events", "the event log"},
-	{"glossary", "codes, statuses, events and states, and what to do about them"},
-	{"reachability", "device, route and GID of a connection before it is made"},
-	{"status", "whether verbsd is ready and takes on work, and your name and role"},
-	{"daemon", "the drain of verbsd"},
-	{"config", "the configuration of verbsd"},
-	{"version", "the versions of verbsctl and of verbsd"},
-	{"completion", "scripts that complete command lines in a shell"},
-};
-const size_t vbd_ctl_noun_count = VBD_ARRAY_LEN(vbd_ctl_nouns);
 
 const struct vbd_ctl_alias vbd_ctl_aliases[] = {
 	{"listen", "listeners", "create"},
@@ -132,17 +98,17 @@ const struct vbd_ctl_alias vbd_ctl_aliases[] = {
 const size_t vbd_ctl_alias_count = VBD_ARRAY_LEN(vbd_ctl_aliases);
 
 const struct vbd_ctl_command vbd_ctl_commands[] = {
-	COMMAND("connections", "ls", "", "List connections", OBJECT(connection, list),
+	COMMAND("connections", "ls", "", "List connections", RUN(list),
 		.text = "--state open,ended lists ended connections too. SENT and RECV are the "
 			"payload "
 			"of completed\nwork requests: sends and writes, receives and reads. What a "
 			"peer writes or reads here\nis not counted.",
 		OPTIONS(O(LABEL), LIST_OPTIONS)),
 	COMMAND("connections", "show", "CONNECTION",
-		"Show one connection: QP, counters, timeline, why it ended", OF(connection),
+		"Show one connection: QP, counters, timeline, why it ended",
 		.run = vbd_ctl_connection_show),
 	COMMAND("connections", "create", "HOST:PORT", "Connect to a listener",
-		.members = "dst_addr,dst_port", OF(connection), .run = vbd_ctl_connect,
+		.members = "dst_addr,dst_port", .run = vbd_ctl_connect,
 		.text = "Waits until the connection is established or has failed. HOST is an "
 			"address or a name;\nIPv6 addresses stand in brackets. With --count all "
 			"are made, or none; `verbsctl\nconnection-batches show` shows their "
@@ -151,14 +117,14 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			O(SERVICE), O(TIMEOUT), O(DEVICE), O(SRC), O(SRC_PORT), O(REUSE_ADDR),
 			O(TOS), PRIVATE_DATA_OPTIONS, QP_OPTIONS O(NO_WAIT))),
 	COMMAND("connections", "prepare", "[NAME]",
-		"Create a queue pair that is brought up by hand", .members = "name", OF(connection),
+		"Create a queue pair that is brought up by hand", .members = "name",
 		.run = vbd_ctl_prepare,
 		.text = "Prints the values for the peer. Give the peer's values with `verbsctl "
 			"connections remote`.",
 		OPTIONS(O(QP_TYPE), O(SERVICE), O(DEVICE), O(PORT_NUM), O(GID_INDEX), O(PKEY_INDEX),
 			O(SL), O(PSN), O(INITIAL_STATE), QP_OPTIONS)),
 	COMMAND("connections", "remote", "CONNECTION",
-		"Give a queue pair its peer's values, and move it to RTR and RTS", OF(connection),
+		"Give a queue pair its peer's values, and move it to RTR and RTS",
 		.run = vbd_ctl_remote,
 		.text = "Needs --from URL#CONNECTION, which asks the peer's verbsd, or the peer's "
 			"values. Waits\nuntil the queue pair is in the state, or can't get there.",
@@ -166,56 +132,51 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			O(BRING_TO), O(NO_WAIT))),
 	COMMAND("connections", "qp-state", "CONNECTION STATE",
 		"Move a queue pair that is brought up by hand to another state",
-		.members = "- state", OF(connection), .run = vbd_ctl_qp_state,
+		.members = "- state", .run = vbd_ctl_qp_state,
 		.text = "The states are RESET, INIT, RTR, RTS, SQD and ERR. Waits until the queue "
 			"pair is in the\nstate, or can't get there.",
 		OPTIONS(O(NO_WAIT))),
 	COMMAND("connections", "accept", "CONNECTION", "Accept a waiting connect request",
-		OF(connection), .run = vbd_ctl_connection_accept,
+		.run = vbd_ctl_connection_accept,
 		OPTIONS(O(NAME), O(SERVICE), PRIVATE_DATA_OPTIONS, O(NO_WAIT))),
 	COMMAND("connections", "reject", "CONNECTION...", "Reject waiting connect requests",
-		OF(connection), .run = vbd_ctl_connection_reject,
-		OPTIONS(O(REJECT_REASON), PRIVATE_DATA_OPTIONS)),
-	COMMAND("connections", "send", "CONNECTION [TEXT]", "Send one message", OF(connection),
-		.run = vbd_ctl_send,
+		.run = vbd_ctl_connection_reject, OPTIONS(O(REJECT_REASON), PRIVATE_DATA_OPTIONS)),
+	COMMAND("connections", "send", "CONNECTION [TEXT]", "Send one message", .run = vbd_ctl_send,
 		.text = "The message is TEXT, the bytes of --file, standard input if TEXT is -, or "
 			"a range of\n--buffer. Only a range of --buffer can be longer than 16384 "
 			"bytes.",
 		OPTIONS(O(FILE), O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), O(MESSAGE_SIZE),
 			O(TX_DEPTH), O(INLINE), O(IMM), O(TIMEOUT), O(NO_WAIT))),
 	COMMAND("connections", "recv", "CONNECTION", "Take messages out of a connection's inbox",
-		OF(connection), .run = vbd_ctl_recv,
+		.run = vbd_ctl_recv,
 		.text = "Prints the messages, one on each line, and deletes each when it is "
 			"printed. With\n--count, --follow or --timeout, waits for messages. Bytes "
 			"that are not text are printed as\n\"base64:...\".",
 		OPTIONS(RECV_OPTIONS)),
 	COMMAND("connections", "close", "[CONNECTION]...",
-		"Disconnect, and keep the record in the history", OF(connection),
-		.run = vbd_ctl_connection_close, OPTIONS(SELECTING, O(NO_WAIT))),
-	WAIT("connections", connection, "CONNECTION", "established"),
-	RM("connections", connection, "CONNECTION",
-		"Disconnect if still open, and delete the record"),
+		"Disconnect, and keep the record in the history", .run = vbd_ctl_connection_close,
+		OPTIONS(SELECTING, O(NO_WAIT))),
+	WAIT("connections", "CONNECTION", "established"),
+	RM("connections", "CONNECTION", "Disconnect if still open, and delete the record"),
 	COMMAND("connections", "explain", "CONNECTION",
-		"Say what happened to a connection, why, and what to do", OF(connection),
-		.run = vbd_ctl_explain,
+		"Say what happened to a connection, why, and what to do", .run = vbd_ctl_explain,
 		.text = "`verbsctl glossary show NAME` explains the codes and names in it, and\n"
 			"`verbsctl reachability show HOST[:PORT]` a connection that is not made "
 			"yet."),
 	COMMAND("connections", "timeline", "CONNECTION",
-		"Print what a connection did, call by call, in milliseconds", OF(connection),
+		"Print what a connection did, call by call, in milliseconds",
 		.run = vbd_ctl_connection_timeline),
 	COMMAND("connections", "history", "",
-		"List ended connections, the latest first, and why they ended", OF(connection),
+		"List ended connections, the latest first, and why they ended",
 		.run = vbd_ctl_history, OPTIONS(O(HISTORY_SORT), O(LIMIT))),
 	COMMAND("connections", "top", "",
-		"Watch connections: rates, completion queues, round trips", OF(connection),
-		.run = vbd_ctl_top,
+		"Watch connections: rates, completion queues, round trips", .run = vbd_ctl_top,
 		.text = "Uses the whole terminal; q quits and ? lists the keys. Continues after a "
 			"restart\nof verbsd.",
 		OPTIONS(O(TOP_INTERVAL), O(TOP_SORT), O(FILTER), O(ALL))),
-	KIND("listeners", listener, "LISTENER", "listener", "listeners", LIST_OPTIONS),
+	KIND("listeners", "LISTENER", "listener", "listeners", LIST_OPTIONS),
 	COMMAND("listeners", "create", "ADDR[:PORT]", "Listen for connections",
-		.members = "addr,port", OBJECT(listener, create),
+		.members = "addr,port", RUN(create),
 		.text = "ADDR is numeric; 0.0.0.0 or [::] means every RDMA device. Without a port "
 			"the kernel\npicks one. The options describe what accepted connections "
 			"get.",
@@ -223,203 +184,195 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			O(ACCEPT_TIMEOUT), GATE_OPTIONS, O(BACKLOG), O(DEVICE), O(TOS),
 			O(REUSE_ADDR), O(V6_ONLY), PRIVATE_DATA_OPTIONS, QP_OPTIONS)),
 	COMMAND("listeners", "set", "LISTENER", "Change how a listener accepts from now on",
-		OBJECT(listener, set), OPTIONS(O(ACCEPT), O(ACCEPT_TIMEOUT), GATE_OPTIONS)),
-	WAIT("listeners", listener, "LISTENER", "listening"),
-	RM("listeners", listener, "LISTENER", "Stop listening; accepted connections stay"),
-	KIND("buffers", buffer, "BUFFER", "buffer", "buffers", LIST_OPTIONS),
-	COMMAND("buffers", "create", "[NAME]", "Register memory", .members = "name",
-		OBJECT(buffer, create), .needs = "size",
+		RUN(set), OPTIONS(O(ACCEPT), O(ACCEPT_TIMEOUT), GATE_OPTIONS)),
+	WAIT("listeners", "LISTENER", "listening"),
+	RM("listeners", "LISTENER", "Stop listening; accepted connections stay"),
+	KIND("buffers", "BUFFER", "buffer", "buffers", LIST_OPTIONS),
+	COMMAND("buffers", "create", "[NAME]", "Register memory", .members = "name", RUN(create),
+		.needs = "size",
 		.text = "Needs --size. Peers can't reach the memory unless --access allows it.",
 		OPTIONS(O(LABELS), O(KEEP_OBJECT), O(SHARE), O(SIZE), O(ACCESS), O(KIND),
 			O(PAGE_SIZE), O(DEVICE), O(PD), O(RELAXED), O(ON_DEMAND))),
 	COMMAND("buffers", "put", "BUFFER FILE", "Copy a file into a buffer", .members = "name",
-		OF(buffer), .run = vbd_ctl_buffer_put,
+		.run = vbd_ctl_buffer_put,
 		.text = "FILE - is standard input. Without --create the buffer must exist and be "
 			"long enough; the\nrest of a longer buffer is not changed. The other "
 			"options describe the new buffer.",
 		OPTIONS(O(OFFSET), O(CREATE), O(ACCESS), O(KIND), O(PAGE_SIZE), O(DEVICE), O(PD))),
-	COMMAND("buffers", "get", "BUFFER", "Copy a buffer's bytes into a file", OF(buffer),
+	COMMAND("buffers", "get", "BUFFER", "Copy a buffer's bytes into a file",
 		.run = vbd_ctl_buffer_get,
 		.text = "Writes to standard output unless -o names a file; to a terminal only with "
 			"-o -.",
 		OPTIONS(O(OUTPUT), O(OFFSET), O(LENGTH))),
 	COMMAND("buffers", "map", "BUFFER COMMAND...", "Run a command that can map a shared buffer",
-		OF(buffer), .run = vbd_ctl_buffer_map,
+		.run = vbd_ctl_buffer_map,
 		.text = "The command gets a descriptor of the memory, whose number is in the "
 			"environment variable\nVERBSD_BUFFER_FD. Needs the unix socket: -s "
 			"unix:/PATH. Options of the command stand behind --.",
 		OPTIONS(O(READ_ONLY))),
 	COMMAND("buffers", "sum", "BUFFER", "Print the checksum of a buffer, or of a part of it",
-		OF(buffer), .run = vbd_ctl_buffer_sum, OPTIONS(O(ALGORITHM), O(OFFSET), O(LENGTH))),
-	WAIT("buffers", buffer, "BUFFER", "ready"),
-	RM("buffers", buffer, "BUFFER", "Deregister and free buffers"),
-	KIND("windows", window, "WINDOW", "memory window", "memory windows", LIST_OPTIONS),
+		.run = vbd_ctl_buffer_sum, OPTIONS(O(ALGORITHM), O(OFFSET), O(LENGTH))),
+	WAIT("buffers", "BUFFER", "ready"),
+	RM("buffers", "BUFFER", "Deregister and free buffers"),
+	KIND("windows", "WINDOW", "memory window", "memory windows", LIST_OPTIONS),
 	COMMAND("windows", "create", "[NAME]",
 		"Open a part of a buffer to peers, until the window is deleted", .members = "name",
-		OBJECT(window, create),
+		RUN(create),
 		.text = "Needs --buffer, created with --access mw_bind and all access of the "
 			"window, "
 			"and --connection.",
 		OPTIONS(O(LABELS), O(BUFFER), O(CONNECTION), O(WINDOW_TYPE), O(WINDOW_OFFSET),
 			O(WINDOW_SIZE), O(WINDOW_ACCESS), O(TIMEOUT), O(NO_WAIT))),
-	WAIT("windows", window, "WINDOW", "ready"),
-	RM("windows", window, "WINDOW", "Delete windows: peers can't use them any more"),
-	KIND("transfers", transfer, "TRANSFER", "transfer", "transfers", LIST_OPTIONS),
+	WAIT("windows", "WINDOW", "ready"),
+	RM("windows", "WINDOW", "Delete windows: peers can't use them any more"),
+	KIND("transfers", "TRANSFER", "transfer", "transfers", LIST_OPTIONS),
 	COMMAND("transfers", "write", "CONNECTION",
 		"Write a local buffer into the peer's memory (RDMA write)", .members = "connection",
-		OF(transfer), .run = vbd_ctl_transfer_create, .text = ONE_SIDED_TEXT,
+		.run = vbd_ctl_transfer_create, .text = ONE_SIDED_TEXT,
 		OPTIONS(ONE_SIDED_OPTIONS, O(IMM))),
 	COMMAND("transfers", "read", "CONNECTION",
 		"Read the peer's memory into a local buffer (RDMA read)", .members = "connection",
-		OF(transfer), .run = vbd_ctl_transfer_create, .text = ONE_SIDED_TEXT,
-		OPTIONS(ONE_SIDED_OPTIONS)),
+		.run = vbd_ctl_transfer_create, .text = ONE_SIDED_TEXT, OPTIONS(ONE_SIDED_OPTIONS)),
 	COMMAND("transfers", "fetch-add", "CONNECTION",
 		"Add to eight bytes of the peer's memory, and print the old value",
-		.members = "connection", OF(transfer), .run = vbd_ctl_transfer_create,
-		.needs = "add", .text = "Needs --add and the peer's memory.\n" REMOTE_TEXT,
+		.members = "connection", .run = vbd_ctl_transfer_create, .needs = "add",
+		.text = "Needs --add and the peer's memory.\n" REMOTE_TEXT,
 		OPTIONS(REMOTE_OPTIONS, O(ADD), O(TIMEOUT), O(NO_WAIT))),
 	COMMAND("transfers", "compare-swap", "CONNECTION",
 		"Replace eight bytes of the peer's memory if they have the expected value",
-		.members = "connection", OF(transfer), .run = vbd_ctl_transfer_create,
-		.needs = "compare swap",
+		.members = "connection", .run = vbd_ctl_transfer_create, .needs = "compare swap",
 		.text = "Needs --compare, --swap and the peer's memory.\n" REMOTE_TEXT
 			"\nPrints the old value; if that is --compare, it has been replaced.",
 		OPTIONS(REMOTE_OPTIONS, O(COMPARE), O(SWAP), O(TIMEOUT), O(NO_WAIT))),
 	COMMAND("transfers", "recv", "CONNECTION", "Receive one message into buffers",
-		.members = "connection", OF(transfer), .run = vbd_ctl_transfer_create,
+		.members = "connection", .run = vbd_ctl_transfer_create,
 		.text = "The connection's service must be none: then the client posts all "
 			"receives.",
 		OPTIONS(O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), O(TIMEOUT), O(NO_WAIT))),
-	CANCEL("transfers", transfer, "TRANSFER", "transfers"),
-	WAIT("transfers", transfer, "TRANSFER", "done"),
-	RM("transfers", transfer, "TRANSFER", "Delete transfers; running ones are cancelled"),
-	KIND("transfer-batches", batch, "BATCH", "batch", "batches of transfers", LIST_OPTIONS),
-	COMMAND("transfer-batches", "create", "FILE", "Start several transfers together", OF(batch),
+	CANCEL("transfers", "TRANSFER", "transfers"),
+	WAIT("transfers", "TRANSFER", "done"),
+	RM("transfers", "TRANSFER", "Delete transfers; running ones are cancelled"),
+	KIND("transfer-batches", "BATCH", "batch", "batches of transfers", LIST_OPTIONS),
+	COMMAND("transfer-batches", "create", "FILE", "Start several transfers together",
 		.run = vbd_ctl_batch_create,
 		.text = "FILE, - for standard input, has a JSON array of transfers, each as POST "
 			"/v1/transfers\ntakes it. If one of them is wrong, none is started. Waits "
 			"until all have ended.",
 		OPTIONS(O(NO_WAIT))),
-	CANCEL("transfer-batches", batch, "BATCH", "batches"),
-	WAIT("transfer-batches", batch, "BATCH", "done"),
-	RM("transfer-batches", batch, "BATCH",
-		"Delete batches; their running transfers are cancelled"),
-	KIND("kept-objects", kept_object, "KEPT", "kept object", "the objects that verbsd keeps",
-		LIST_OPTIONS),
-	WAIT("kept-objects", kept_object, "KEPT", "up"),
-	RM("kept-objects", kept_object, "KEPT", "Keep objects no longer; they stay as they are"),
-	KIND("faults", fault, "FAULT", "fault, and how often it has fired",
-		"faults that are injected", O(SORT), O(LIMIT)),
+	CANCEL("transfer-batches", "BATCH", "batches"),
+	WAIT("transfer-batches", "BATCH", "done"),
+	RM("transfer-batches", "BATCH", "Delete batches; their running transfers are cancelled"),
+	KIND("kept-objects", "KEPT", "kept object", "the objects that verbsd keeps", LIST_OPTIONS),
+	WAIT("kept-objects", "KEPT", "up"),
+	RM("kept-objects", "KEPT", "Keep objects no longer; they stay as they are"),
+	KIND("faults", "FAULT", "fault, and how often it has fired", "faults that are injected",
+		O(SORT), O(LIMIT)),
 	COMMAND("faults", "create", "EFFECT", "Inject a fault, to test how programs recover",
-		.members = "effect", OBJECT(fault, create),
+		.members = "effect", RUN(create),
 		.text = "EFFECT is hold_receives, delay_completions (with --delay), "
 			"drop_completions, qp_error,\nrefuse_accepts or fail_call (with --call). "
 			"verbsd must have fault_injection in its\nconfiguration.",
 		OPTIONS(O(LABELS), O(NAME), O(FAULT_TARGET), O(FAULT_SELECTOR), O(FAULT_CALL),
 			O(FAULT_ERRNO), O(FAULT_DELAY), O(FAULT_AFTER), O(FAULT_COUNT),
 			O(FAULT_PROBABILITY), O(FAULT_EXPIRES))),
-	RM("faults", fault, "FAULT",
+	RM("faults", "FAULT",
 		"End faults; delayed completions are delivered, held receives posted"),
-	KIND("connection-batches", connection_batch, "CONNECTION_BATCH", "batch of connections",
+	KIND("connection-batches", "CONNECTION_BATCH", "batch of connections",
 		"batches of connections", LIST_OPTIONS),
-	CANCEL("connection-batches", connection_batch, "CONNECTION_BATCH",
+	CANCEL("connection-batches", "CONNECTION_BATCH",
 		"batches: close connections that are not established yet"),
-	WAIT("connection-batches", connection_batch, "CONNECTION_BATCH", "done"),
-	RM("connection-batches", connection_batch, "CONNECTION_BATCH",
+	WAIT("connection-batches", "CONNECTION_BATCH", "done"),
+	RM("connection-batches", "CONNECTION_BATCH",
 		"Delete batches; their established connections stay"),
-	KIND("probes", probe, "PROBE", "probe", "probes", LIST_OPTIONS),
+	KIND("probes", "PROBE", "probe", "probes", LIST_OPTIONS),
 	COMMAND("probes", "create", "CONNECTION", "Measure round trips over a connection",
-		.members = "connection", OBJECT(probe, create),
+		.members = "connection", RUN(create),
 		.text = "Runs until it is cancelled. Its kind is rping where the connection's "
 			"service is\nrping_client and the peer runs `rping -s`; otherwise ack.",
 		OPTIONS(O(LABELS), PROBE_OPTIONS, O(NO_WAIT))),
 	COMMAND("probes", "run", "CONNECTION", "Time round trips over a connection, as ping does",
-		.members = "connection", OF(probe), .run = vbd_ctl_probe,
+		.members = "connection", .run = vbd_ctl_probe,
 		.text = "Pings once a second, until interrupted or --count is reached, and deletes "
 			"the probe.\nOnly the peer's device takes part, no program there: see "
 			"--kind in verbsctl(1).",
 		OPTIONS(PROBE_OPTIONS)),
-	CANCEL("probes", probe, "PROBE", "probes"),
-	WAIT("probes", probe, "PROBE", "done"),
-	RM("probes", probe, "PROBE", "Delete probes; running ones are stopped"),
-	KIND("benchmarks", benchmark, "BENCHMARK", "benchmark", "benchmarks", LIST_OPTIONS),
+	CANCEL("probes", "PROBE", "probes"),
+	WAIT("probes", "PROBE", "done"),
+	RM("probes", "PROBE", "Delete probes; running ones are stopped"),
+	KIND("benchmarks", "BENCHMARK", "benchmark", "benchmarks", LIST_OPTIONS),
 	COMMAND("benchmarks", "create", "CONNECTION", "Start to measure rate and latency",
-		.members = "connection", OF(benchmark), .run = vbd_ctl_benchmark_create,
-		.needs = "size",
+		.members = "connection", .run = vbd_ctl_benchmark_create, .needs = "size",
 		.text = "Takes the options of `verbsctl benchmarks run`. The benchmark stays until "
 			"it is deleted.",
 		OPTIONS(O(LABELS), BENCH_OPTIONS, O(NO_WAIT))),
 	COMMAND("benchmarks", "run", "CONNECTION", "Measure rate and latency of a connection",
-		.members = "connection", OF(benchmark), .run = vbd_ctl_bench, .needs = "size",
+		.members = "connection", .run = vbd_ctl_bench, .needs = "size",
 		.text = "Needs --size. A write or read also needs the peer's memory. A send needs "
 			"the service sink\nat the peer. Messages of more than 16384 bytes need "
 			"--buffer. Deletes the benchmark at the\nend.\n" REMOTE_TEXT,
 		OPTIONS(BENCH_OPTIONS)),
-	CANCEL("benchmarks", benchmark, "BENCHMARK", "benchmarks"),
-	WAIT("benchmarks", benchmark, "BENCHMARK", "done"),
-	RM("benchmarks", benchmark, "BENCHMARK", "Delete benchmarks; running ones are stopped"),
-	KIND("ud-endpoints", endpoint, "ENDPOINT", "datagram endpoint", "datagram endpoints",
-		LIST_OPTIONS),
+	CANCEL("benchmarks", "BENCHMARK", "benchmarks"),
+	WAIT("benchmarks", "BENCHMARK", "done"),
+	RM("benchmarks", "BENCHMARK", "Delete benchmarks; running ones are stopped"),
+	KIND("ud-endpoints", "ENDPOINT", "datagram endpoint", "datagram endpoints", LIST_OPTIONS),
 	COMMAND("ud-endpoints", "create", "[NAME]", "Create an unreliable-datagram queue pair",
-		.members = "name", OBJECT(endpoint, create),
+		.members = "name", RUN(create),
 		.text = "With --addr and --port, peers can find it by `verbsctl ud-peers resolve`.",
 		OPTIONS(O(LABELS), O(ADDR), O(PORT), O(SERVICE), O(DEVICE), O(PORT_NUM),
 			O(GID_INDEX), O(PKEY_INDEX), O(QKEY), O(PSN), PRIVATE_DATA_OPTIONS,
 			O(SQ_DEPTH), O(RQ_DEPTH), O(RECV_SIZE), O(SEND_SGES), O(RECV_SGES),
 			O(INLINE_SIZE), O(SIGNAL_EVERY))),
 	COMMAND("ud-endpoints", "send", "ENDPOINT [TEXT]", "Send one datagram to --peer or --group",
-		OF(endpoint), .run = vbd_ctl_send,
-		.text = "The datagram must fit into the path MTU.",
+		.run = vbd_ctl_send, .text = "The datagram must fit into the path MTU.",
 		OPTIONS(O(PEER), O(GROUP), O(FILE), O(BUFFER), O(OFFSET), O(LENGTH), O(IMM),
 			O(TIMEOUT), O(NO_WAIT))),
 	COMMAND("ud-endpoints", "recv", "ENDPOINT", "Take datagrams out of an endpoint's inbox",
-		OF(endpoint), .run = vbd_ctl_recv, OPTIONS(RECV_OPTIONS)),
-	RM("ud-endpoints", endpoint, "ENDPOINT", "Delete datagram endpoints"),
-	KIND("ud-peers", peer, "PEER", "peer of a datagram endpoint", "peers of datagram endpoints",
+		.run = vbd_ctl_recv, OPTIONS(RECV_OPTIONS)),
+	RM("ud-endpoints", "ENDPOINT", "Delete datagram endpoints"),
+	KIND("ud-peers", "PEER", "peer of a datagram endpoint", "peers of datagram endpoints",
 		LIST_OPTIONS),
 	COMMAND("ud-peers", "resolve", "HOST:PORT", "Ask a peer's CM for its queue pair (SIDR)",
-		.members = "dst_addr,dst_port", OBJECT(peer, create), .text = "Needs --endpoint.",
+		.members = "dst_addr,dst_port", RUN(create), .text = "Needs --endpoint.",
 		OPTIONS(O(NAME), O(ENDPOINT), PRIVATE_DATA_OPTIONS, O(TIMEOUT), O(NO_WAIT))),
 	COMMAND("ud-peers", "create", "[NAME]",
 		"Create a peer from known values, or from the sender of a message",
-		.members = "name", OBJECT(peer, create),
+		.members = "name", RUN(create),
 		.text = "Needs --endpoint, and --gid or --lid with --qpn and --qkey, or --message.",
 		OPTIONS(O(LABELS), O(ENDPOINT), O(GID), O(LID), O(QPN), O(QKEY), O(SL),
 			O(GID_INDEX), O(PEER_MESSAGE))),
-	WAIT("ud-peers", peer, "PEER", "ready"),
-	RM("ud-peers", peer, "PEER", "Delete peers"),
-	KIND("multicast-memberships", group, "GROUP", "membership of a multicast group",
+	WAIT("ud-peers", "PEER", "ready"),
+	RM("ud-peers", "PEER", "Delete peers"),
+	KIND("multicast-memberships", "GROUP", "membership of a multicast group",
 		"memberships of multicast groups", LIST_OPTIONS),
 	COMMAND("multicast-memberships", "create", "[NAME]", "Join a multicast group",
-		.members = "name", OBJECT(group, create), .text = "Needs --endpoint and --addr.",
+		.members = "name", RUN(create), .text = "Needs --endpoint and --addr.",
 		OPTIONS(O(LABELS), O(ENDPOINT), O(ADDR), O(GROUP_MODE), O(TIMEOUT), O(NO_WAIT))),
-	WAIT("multicast-memberships", group, "GROUP", "joined"),
-	RM("multicast-memberships", group, "GROUP", "Leave multicast groups"),
-	KIND("pds", pd, "PD", "protection domain", "protection domains", O(SORT), O(LIMIT)),
+	WAIT("multicast-memberships", "GROUP", "joined"),
+	RM("multicast-memberships", "GROUP", "Leave multicast groups"),
+	KIND("pds", "PD", "protection domain", "protection domains", O(SORT), O(LIMIT)),
 	COMMAND("pds", "create", "[NAME]", "Create a protection domain", .members = "name",
-		OBJECT(pd, create), OPTIONS(O(LABELS), O(DEVICE))),
-	RM("pds", pd, "PD", "Delete protection domains"),
-	KIND("cqs", cq, "CQ", "completion queue", "completion queues", O(SORT), O(LIMIT)),
+		RUN(create), OPTIONS(O(LABELS), O(DEVICE))),
+	RM("pds", "PD", "Delete protection domains"),
+	KIND("cqs", "CQ", "completion queue", "completion queues", O(SORT), O(LIMIT)),
 	COMMAND("cqs", "create", "[NAME]", "Create a completion queue", .members = "name",
-		OBJECT(cq, create),
+		RUN(create),
 		OPTIONS(O(LABELS), O(DEVICE), O(DEPTH_CQE), O(MODERATION_COUNT),
 			O(MODERATION_PERIOD))),
-	COMMAND("cqs", "set", "CQ", "Resize a completion queue, or change its moderation",
-		OBJECT(cq, set), OPTIONS(O(DEPTH_CQE), O(MODERATION_COUNT), O(MODERATION_PERIOD))),
-	RM("cqs", cq, "CQ", "Delete completion queues"),
-	KIND("srqs", srq, "SRQ", "shared receive queue", "shared receive queues", O(SORT),
-		O(LIMIT)),
+	COMMAND("cqs", "set", "CQ", "Resize a completion queue, or change its moderation", RUN(set),
+		OPTIONS(O(DEPTH_CQE), O(MODERATION_COUNT), O(MODERATION_PERIOD))),
+	RM("cqs", "CQ", "Delete completion queues"),
+	KIND("srqs", "SRQ", "shared receive queue", "shared receive queues", O(SORT), O(LIMIT)),
 	COMMAND("srqs", "create", "[NAME]", "Create a shared receive queue", .members = "name",
-		OBJECT(srq, create),
+		RUN(create),
 		OPTIONS(O(LABELS), O(DEVICE), O(PD), O(CQ), O(SRQ_DEPTH), O(SRQ_RECV_SIZE),
 			O(SRQ_LIMIT))),
 	COMMAND("srqs", "set", "SRQ", "Change the limit below which receives are posted again",
-		OBJECT(srq, set), OPTIONS(O(SRQ_LIMIT))),
-	RM("srqs", srq, "SRQ", "Delete shared receive queues"),
-	COMMAND("devices", "ls", "", "List RDMA devices and their ports", OBJECT(device, list),
+		RUN(set), OPTIONS(O(SRQ_LIMIT))),
+	RM("srqs", "SRQ", "Delete shared receive queues"),
+	COMMAND("devices", "ls", "", "List RDMA devices and their ports", RUN(list),
 		OPTIONS(LIST_OPTIONS)),
 	COMMAND("devices", "show", "DEVICE", "Show one device: ports, GIDs, limits, counters",
-		OBJECT(device, show)),
+		RUN(show)),
 	COMMAND("events", "ls", "", "Print the event log; with -f also new events",
 		.run = vbd_ctl_events,
 		.text = "-f prints events from now on, after the last N events with -n N. It "

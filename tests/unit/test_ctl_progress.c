@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
-#include "cmd/verbsctl/common/progress.h"
+#include "cmd/verbsctl/common/view.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -349,54 +349,55 @@ TEST(test_counters__bytes_count_once_and_on_their_side)
 
 /* --- cells ----------------------------------------------------------------------------------- */
 
-static void assert_cell(char *(*cell)(const json_t *value), const char *json, const char *wanted)
+/* Fills the field in braces from an object. */
+static void assert_filled(const char *text, const char *object, const char *wanted)
 {
-	json_t *value = json_of(json);
-
-	assert_string_equal(cell(value), wanted);
+	assert_string_equal(vbd_ctl_fill(json_of(object), text), wanted);
 }
 
 TEST(test_cell__each_value_has_the_form_of_its_column)
 {
-	assert_cell(vbd_ctl_cell_text, "\"a\\nb\"", "a\\nb");
-	assert_cell(vbd_ctl_cell_text, "null", "-");
-	assert_cell(vbd_ctl_cell_text, "7", "7");
-	assert_cell(vbd_ctl_cell_text, "{\"id\": 7, \"name\": \"x\"}", "x");
-	assert_cell(vbd_ctl_cell_text, "{\"id\": 7, \"name\": null}", "7");
-	assert_cell(vbd_ctl_cell_text, "{\"id\": 7, \"name\": \"x\", \"more\": 1}",
+	assert_filled("{x}", "{\"x\": \"a\\nb\"}", "a\\nb");
+	assert_filled("{x}", "{\"x\": null}", "-");
+	assert_filled("{x}", "{\"x\": 7}", "7");
+	assert_filled("{x}", "{\"x\": {\"id\": 7, \"name\": \"x\"}}", "x");
+	assert_filled("{x}", "{\"x\": {\"id\": 7, \"name\": null}}", "7");
+	assert_filled("{x}", "{\"x\": {\"id\": 7, \"name\": \"x\", \"more\": 1}}",
 		"{\"id\":7,\"name\":\"x\",\"more\":1}");
-	assert_cell(vbd_ctl_cell_text, "{\"id\": 7, \"nom\": \"x\"}", "{\"id\":7,\"nom\":\"x\"}");
-	assert_cell(vbd_ctl_cell_text, "{\"ID\": 7, \"name\": \"x\"}", "{\"ID\":7,\"name\":\"x\"}");
-	assert_cell(vbd_ctl_cell_count, "7", "7");
-	assert_cell(vbd_ctl_cell_count, "-7", "0");
-	assert_cell(vbd_ctl_cell_hex, "255", "0xff");
-	assert_cell(vbd_ctl_cell_hex, "\"x\"", "-");
-	assert_cell(vbd_ctl_cell_bytes, "2048", "2.0 KiB");
-	assert_cell(vbd_ctl_cell_bytes, "null", "-");
-	assert_cell(vbd_ctl_cell_ns, "1500", "1.500 us");
-	assert_cell(vbd_ctl_cell_ns, "\"x\"", "-");
-	assert_cell(vbd_ctl_cell_ms, "1234567", "1.235");
-	assert_cell(vbd_ctl_cell_ms, "null", "-");
-	assert_cell(vbd_ctl_cell_whole_ms, "336", "336 ms");
-	assert_cell(vbd_ctl_cell_whole_ms, "null", "-");
-	assert_cell(vbd_ctl_cell_list, "[]", "-");
-	assert_cell(vbd_ctl_cell_list, "[\"a\", 2, null]", "a,2,-");
-	assert_cell(vbd_ctl_cell_endpoint, "{\"addr\": \"10.0.0.1\", \"port\": 7}", "10.0.0.1:7");
-	assert_cell(vbd_ctl_cell_endpoint, "{\"addr\": \"fe80::1\", \"port\": 7}", "[fe80::1]:7");
-	assert_cell(vbd_ctl_cell_endpoint, "{\"addr\": null, \"port\": 7}", "-");
+	assert_filled("{x}", "{\"x\": {\"id\": 7, \"nom\": \"x\"}}", "{\"id\":7,\"nom\":\"x\"}");
+	assert_filled("{x}", "{\"x\": {\"ID\": 7, \"name\": \"x\"}}", "{\"ID\":7,\"name\":\"x\"}");
+	assert_filled("{x:count}", "{\"x\": 7}", "7");
+	assert_filled("{x:count}", "{\"x\": -7}", "0");
+	assert_filled("{qpn}", "{\"qpn\": 255}", "0xff");
+	assert_filled("{qpn}", "{\"qpn\": \"x\"}", "-");
+	assert_filled("{x:bytes}", "{\"x\": 2048}", "2.0 KiB");
+	assert_filled("{x:bytes}", "{\"x\": null}", "-");
+	assert_filled("{x:ns}", "{\"x\": 1500}", "1.500 us");
+	assert_filled("{x:ns}", "{\"x\": \"x\"}", "-");
+	assert_filled("{x:ms}", "{\"x\": 1234567}", "1.235");
+	assert_filled("{x:ms}", "{\"x\": null}", "-");
+	assert_filled("{x_ms}", "{\"x_ms\": 336}", "336 ms");
+	assert_filled("{x_ms}", "{\"x_ms\": null}", "-");
+	assert_filled("{x}", "{\"x\": []}", "-");
+	assert_filled("{x}", "{\"x\": [\"a\", 2, null]}", "a,2,-");
+	assert_filled(
+		"{x:endpoint}", "{\"x\": {\"addr\": \"10.0.0.1\", \"port\": 7}}", "10.0.0.1:7");
+	assert_filled(
+		"{x:endpoint}", "{\"x\": {\"addr\": \"fe80::1\", \"port\": 7}}", "[fe80::1]:7");
+	assert_filled("{x:endpoint}", "{\"x\": {\"addr\": null, \"port\": 7}}", "-");
 }
 
 TEST(test_cell__only_a_time_is_shortened_as_one)
 {
-	assert_cell(vbd_ctl_cell_time, "\"2026-01-02T03:04:05.678900006Z\"",
+	assert_filled("{x_at}", "{\"x_at\": \"2026-01-02T03:04:05.678900006Z\"}",
 		"2026-01-02T03:04:05.678Z");
-	assert_cell(vbd_ctl_cell_time, "\"2026-01-02T03:04:05.678900006z\"",
+	assert_filled("{x_at}", "{\"x_at\": \"2026-01-02T03:04:05.678900006z\"}",
 		"2026-01-02T03:04:05.678900006z");
-	assert_cell(vbd_ctl_cell_time, "\"2026-01-02T03:04:05.67890000xZ\"",
+	assert_filled("{x_at}", "{\"x_at\": \"2026-01-02T03:04:05.67890000xZ\"}",
 		"2026-01-02T03:04:05.67890000xZ");
-	assert_cell(
-		vbd_ctl_cell_time, "\"2026-01-02T03:04:05.6789Z\"", "2026-01-02T03:04:05.6789Z");
-	assert_cell(vbd_ctl_cell_time, "null", "-");
+	assert_filled(
+		"{x_at}", "{\"x_at\": \"2026-01-02T03:04:05.6789Z\"}", "2026-01-02T03:04:05.6789Z");
+	assert_filled("{x_at}", "{\"x_at\": null}", "-");
 }
 
 /* --- operands -------------------------------------------------------------------------------- */

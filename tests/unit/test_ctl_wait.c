@@ -3,7 +3,6 @@
 #include "tests/unit/unit.h"
 
 #include "base/clock.h"
-#include "cmd/verbsctl/command.h"
 #include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
 
@@ -102,14 +101,10 @@ struct how {
 
 static enum vbd_ctl_exit wait_for(struct how how)
 {
-	static const struct vbd_ctl_object connections = {
-		.collection = "/v1/connections", .kind = "connection", .good_state = "established"};
-	static const struct vbd_ctl_command command = {
-		.noun = "connections", .verb = "wait", .object = &connections};
 	struct vbd_ctl ctl = {.json = how.json};
 	enum vbd_ctl_exit exit_status;
 
-	ctl.args.command = &command;
+	ctl.args.kind = vbd_ctl_noun_row("connections");
 	ctl.args.operands = (char **)how.refs;
 	while (how.refs[ctl.args.operand_count])
 		ctl.args.operand_count++;

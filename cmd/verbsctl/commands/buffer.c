@@ -322,7 +322,7 @@ enum vbd_ctl_exit vbd_ctl_buffer_map(struct vbd_ctl *ctl)
 }
 
 /* In the format of sha256sum(1), so that two checksums can be compared by eye or with `cut`. */
-static void put_sum(const struct vbd_ctl *ctl, json_t *sum)
+static void put_sum(struct vbd_ctl *ctl, json_t *sum)
 {
 	printf("%s  %s\n", vbd_ctl_cell_text(vbd_ctl_json_at(sum, "checksum")),
 		vbd_ctl_text_safe(ctl->args.operands[0]));

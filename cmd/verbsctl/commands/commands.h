@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions that the rows of the commands name (cmd/verbsctl/command.c), one file for each kind
+ * The functions that the rows of the commands name (cmd/verbsctl/table.c), one file for each kind
  * of object.
  *
  * Each returns the exit status of the program. If that is not VBD_CTL_OK, the function has printed
@@ -14,27 +14,15 @@
 
 #include "cmd/verbsctl/common/call.h"
 
-#include <jansson.h>
-
 /* Longest wait for the end of what a command closes, cancels or deletes. */
 #define VBD_CTL_END_WAIT_S 15
 
-/* A kind of object, for the commands that all kinds have. */
-struct vbd_ctl_object {
-	const char *collection; /* path: "/v1/buffers" */
-	const char *kind;	/* name of one object: "buffer" */
-	const char *columns;	/* of the list (vbd_ctl_table_put()) */
-	const char *brief;	/* about a new or changed object (vbd_ctl_fill()); NULL: in full */
-	const char *good_state; /* state that `wait` awaits without --until; NULL: no `wait` */
-	int delete_wait_s;	/* longest wait for the end of a deleted object; 0: no wait */
-};
+/* All nouns (object.c). */
+extern const struct vbd_ctl_noun vbd_ctl_nouns[];
+extern const size_t vbd_ctl_noun_count;
 
-extern const struct vbd_ctl_object vbd_ctl_object_batch, vbd_ctl_object_benchmark,
-	vbd_ctl_object_connection_batch, vbd_ctl_object_buffer, vbd_ctl_object_connection,
-	vbd_ctl_object_cq, vbd_ctl_object_device, vbd_ctl_object_fault, vbd_ctl_object_endpoint,
-	vbd_ctl_object_group, vbd_ctl_object_kept_object, vbd_ctl_object_listener,
-	vbd_ctl_object_pd, vbd_ctl_object_peer, vbd_ctl_object_probe, vbd_ctl_object_srq,
-	vbd_ctl_object_transfer, vbd_ctl_object_window;
+/** vbd_ctl_noun_row - the row of a noun; NULL if there is none */
+const struct vbd_ctl_noun *vbd_ctl_noun_row(const char *noun);
 
 typedef enum vbd_ctl_exit vbd_ctl_command(struct vbd_ctl *ctl);
 
@@ -62,15 +50,15 @@ enum vbd_ctl_exit vbd_ctl_object_get(struct vbd_ctl *ctl, const char *tail, vbd_
 enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body);
 
 /** vbd_ctl_object_put_full - print all of an object of the command's kind */
-void vbd_ctl_object_put_full(const struct vbd_ctl *ctl, json_t *object);
+void vbd_ctl_object_put_full(struct vbd_ctl *ctl, json_t *object);
 
 /** vbd_ctl_object_put_brief - print a sentence about an object of the command's kind, or all of it
  * if the kind has no sentence */
-void vbd_ctl_object_put_brief(const struct vbd_ctl *ctl, json_t *object);
+void vbd_ctl_object_put_brief(struct vbd_ctl *ctl, json_t *object);
 
 /** vbd_ctl_object_put_state - print the state of an object of the command's kind, and why it ended
  */
-void vbd_ctl_object_put_state(const struct vbd_ctl *ctl, json_t *object);
+void vbd_ctl_object_put_state(struct vbd_ctl *ctl, json_t *object);
 
 /** vbd_ctl_object_tell_failures - print the `failures` of a batch or selection, from index @first
  * on, as errors */
@@ -84,10 +72,11 @@ vbd_ctl_command vbd_ctl_status, vbd_ctl_version, vbd_ctl_daemon_drain, vbd_ctl_d
 	vbd_ctl_buffer_put, vbd_ctl_buffer_get, vbd_ctl_buffer_map, vbd_ctl_buffer_sum,
 	vbd_ctl_send, vbd_ctl_recv, vbd_ctl_transfer_create, vbd_ctl_probe, vbd_ctl_batch_create,
 	vbd_ctl_bench, vbd_ctl_benchmark_create, vbd_ctl_events, vbd_ctl_explain, vbd_ctl_glossary,
-	vbd_ctl_reachability;
+	vbd_ctl_reachability, vbd_ctl_top;
 
-/* batch.c */
-enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *body);
+/** vbd_ctl_connect_many - make connections alike: a batch, to which `count` and `labels` move from
+ * @connection, the body of a request for one */
+enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *connection);
 
 /**
  * vbd_ctl_connection_put - print a connection in full, without colours
@@ -98,9 +87,6 @@ enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *body);
  */
 void vbd_ctl_connection_put(
 	json_t *connection, const json_t *explanation, const json_t *timeline, FILE *out);
-
-/** vbd_ctl_explanation_put - print an answer of GET …/explain */
-void vbd_ctl_explanation_put(const json_t *explanation);
 
 /**
  * vbd_ctl_transfer_run - start a transfer, print it and, without --no-wait, wait for its end
@@ -129,12 +115,5 @@ enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, js
  */
 enum vbd_ctl_exit vbd_ctl_transfer_set_remote(
 	struct vbd_ctl *ctl, const char *access, json_t *body);
-
-/**
- * vbd_ctl_top - show the table until the user quits
- *
- * Blocks. Returns the exit status of the program; if that is not VBD_CTL_OK, the error is printed.
- */
-enum vbd_ctl_exit vbd_ctl_top(struct vbd_ctl *ctl);
 
 #endif

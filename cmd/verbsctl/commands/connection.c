@@ -9,18 +9,6 @@
 #define ACCEPT_WAIT_S	   30
 #define STEP_WAIT_S	   60 /* the kernel asks the network for a hardware address for 48 s */
 
-static bool is_under_way(const json_t *connection)
-{
-	static const char *const states[] = {"queued", "resolving_addr", "resolving_route",
-		"connecting", "retrying", "requested", "accepting", "awaiting_remote"};
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(states); i++) {
-		if (vbd_ctl_json_is(connection, "state", states[i]))
-			return true;
-	}
-	return false;
-}
-
 /* The values of a queue pair that its peer needs, for a connection brought up by hand. A reader
  * does not get the packet number, and without it they are of no use. */
 #define FOR_THE_PEER                                                                      \
@@ -30,36 +18,28 @@ static bool is_under_way(const json_t *connection)
 				"--mtu {manual.local.port_mtu_bytes}"                     \
 	}
 
-static void put_state(const struct vbd_ctl *ctl, json_t *connection)
+static void put_state(struct vbd_ctl *ctl, json_t *connection)
 {
 	vbd_ctl_object_put_state(ctl, connection);
 	if (vbd_ctl_json_at(connection, "manual.local"))
 		VBD_CTL_LINES_PUT(connection, {"qp state", "{qp_attr.state}"}, FOR_THE_PEER);
 }
 
-/* Ends connect and accept: waits for the outcome, unless --no-wait was given, and prints it. */
-static enum vbd_ctl_exit finish(struct vbd_ctl *ctl, struct vbd_ctl_answer *answer)
-{
-	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
-	enum vbd_ctl_exit exit_status =
-		wait ? vbd_ctl_follow(ctl, CONNECTIONS, is_under_way, NULL, answer) : VBD_CTL_OK;
-
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	if (wait && !vbd_ctl_json_is(answer->json, "state", "established"))
-		return vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(CONNECTIONS, answer->json));
-	vbd_ctl_answer_put(ctl, answer, wait ? vbd_ctl_object_put_brief : put_state);
-	return VBD_CTL_OK;
-}
-
-/* POSTs a command that establishes a connection. */
+/* POSTs a command that establishes a connection, and prints its outcome. */
 static enum vbd_ctl_exit establish(
 	struct vbd_ctl *ctl, const char *path, const json_t *body, int wait_s)
 {
+	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
 	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, "POST", path, body, wait_s, &answer);
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_start(ctl, path, body, wait_s, ctl->args.kind, &answer);
 
-	return exit_status == VBD_CTL_OK ? finish(ctl, &answer) : exit_status;
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	if (wait && !vbd_ctl_json_is(answer.json, "state", "established"))
+		return vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(CONNECTIONS, answer.json));
+	vbd_ctl_answer_put(ctl, &answer, wait ? vbd_ctl_object_put_brief : put_state);
+	return VBD_CTL_OK;
 }
 
 enum vbd_ctl_exit vbd_ctl_connect(struct vbd_ctl *ctl)
@@ -189,6 +169,34 @@ static void put_timeline(const json_t *timeline)
 	put_entries(timeline);
 }
 
+/* The flushes after the first error say nothing about its cause. */
+static void put_followed_by(const json_t *explanation)
+{
+	if (vbd_ctl_json_uint(explanation, "followed_by.flushed") ||
+		vbd_ctl_json_uint(explanation, "followed_by.errors"))
+		VBD_CTL_LINES_PUT(explanation,
+			{"after that", "{followed_by.flushed} flushes and {followed_by.errors} "
+				       "errors, which are its consequences"});
+}
+
+static void put_explained(const json_t *explanation)
+{
+	vbd_ctl_text_put(vbd_ctl_cell_text(vbd_ctl_json_at(explanation, "summary")));
+	vbd_ctl_list_put("what to do", vbd_ctl_json_at(explanation, "hints"), "{}");
+	vbd_ctl_list_put("because", vbd_ctl_json_at(explanation, "evidence"), "{}");
+	vbd_ctl_list_put("or maybe", vbd_ctl_json_at(explanation, "possible_causes"), "{detail}");
+	VBD_CTL_LINES_PUT(explanation,
+		{"request", "at {request.remote_addr} with key {request.rkey}: {request.op} of "
+			    "{request.length_bytes:text} bytes"});
+	vbd_ctl_list_put("status", vbd_ctl_json_at(explanation, "causes"), "{name}: {detail}");
+	VBD_CTL_LINES_PUT(explanation, {"earlier run", "{server_id}"},
+		{"just before", "{preceded_by.what}"}, {"error", "{error.detail}"});
+	put_followed_by(explanation);
+	vbd_ctl_list_put("findings", vbd_ctl_json_at(explanation, "findings"),
+		"{severity} {code}: {detail}");
+	vbd_ctl_object_put(vbd_ctl_json_at(explanation, "facts"), "");
+}
+
 /* Prints everything but the title. */
 static void put_connection(json_t *connection)
 {
@@ -205,14 +213,14 @@ void vbd_ctl_connection_put(
 	vbd_ctl_view_to(out);
 	vbd_ctl_title_put("connection", connection, false);
 	if (why_first) {
-		vbd_ctl_explanation_put(explanation);
+		put_explained(explanation);
 		vbd_ctl_text_put("");
 	}
 	put_connection(connection);
 	put_timeline(timeline);
 	if (explanation && !why_first) {
 		vbd_ctl_text_put("");
-		vbd_ctl_explanation_put(explanation);
+		put_explained(explanation);
 	}
 	vbd_ctl_view_to(NULL);
 }
@@ -229,18 +237,10 @@ static void put_with_timeline(struct vbd_ctl *ctl, json_t *connection)
 
 enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl)
 {
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_call(
-		ctl, "GET", vbd_ctl_object_path(ctl, ""), NULL, VBD_CTL_NO_WAIT, &answer);
-
-	if (exit_status == VBD_CTL_OK && ctl->json)
-		vbd_ctl_json_put(stdout, answer.json);
-	else if (exit_status == VBD_CTL_OK)
-		put_with_timeline(ctl, answer.json);
-	return exit_status;
+	return vbd_ctl_object_get(ctl, "", put_with_timeline);
 }
 
-static void put_timeline_alone(const struct vbd_ctl *ctl, json_t *timeline)
+static void put_timeline_alone(struct vbd_ctl *ctl, json_t *timeline)
 {
 	(void)ctl;
 	put_entries(timeline);
@@ -264,7 +264,7 @@ enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl)
 
 /* --- explain, glossary, reachability --------------------------------------------------------- */
 
-static void put_names(const struct vbd_ctl *ctl, json_t *page)
+static void put_names(struct vbd_ctl *ctl, json_t *page)
 {
 	const json_t *items = vbd_ctl_json_at(page, "items");
 
@@ -286,38 +286,10 @@ enum vbd_ctl_exit vbd_ctl_glossary(struct vbd_ctl *ctl)
 	return vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_names);
 }
 
-/* The flushes after the first error say nothing about its cause. */
-static void put_followed_by(const json_t *explanation)
-{
-	if (vbd_ctl_json_uint(explanation, "followed_by.flushed") ||
-		vbd_ctl_json_uint(explanation, "followed_by.errors"))
-		VBD_CTL_LINES_PUT(explanation,
-			{"after that", "{followed_by.flushed} flushes and {followed_by.errors} "
-				       "errors, which are its consequences"});
-}
-
-void vbd_ctl_explanation_put(const json_t *explanation)
-{
-	vbd_ctl_text_put(vbd_ctl_cell_text(vbd_ctl_json_at(explanation, "summary")));
-	vbd_ctl_list_put("what to do", vbd_ctl_json_at(explanation, "hints"), "{}");
-	vbd_ctl_list_put("because", vbd_ctl_json_at(explanation, "evidence"), "{}");
-	vbd_ctl_list_put("or maybe", vbd_ctl_json_at(explanation, "possible_causes"), "{detail}");
-	VBD_CTL_LINES_PUT(explanation,
-		{"request", "at {request.remote_addr} with key {request.rkey}: {request.op} of "
-			    "{request.length_bytes:text} bytes"});
-	vbd_ctl_list_put("status", vbd_ctl_json_at(explanation, "causes"), "{name}: {detail}");
-	VBD_CTL_LINES_PUT(explanation, {"earlier run", "{server_id}"},
-		{"just before", "{preceded_by.what}"}, {"error", "{error.detail}"});
-	put_followed_by(explanation);
-	vbd_ctl_list_put("findings", vbd_ctl_json_at(explanation, "findings"),
-		"{severity} {code}: {detail}");
-	vbd_ctl_object_put(vbd_ctl_json_at(explanation, "facts"), "");
-}
-
-static void put_explanation(const struct vbd_ctl *ctl, json_t *explanation)
+static void put_explanation(struct vbd_ctl *ctl, json_t *explanation)
 {
 	(void)ctl;
-	vbd_ctl_explanation_put(explanation);
+	put_explained(explanation);
 }
 
 enum vbd_ctl_exit vbd_ctl_explain(struct vbd_ctl *ctl)

@@ -4,7 +4,7 @@
 
 #include "cmd/verbsctl/common/json.h"
 
-static void put_all(const struct vbd_ctl *ctl, json_t *object)
+static void put_all(struct vbd_ctl *ctl, json_t *object)
 {
 	(void)ctl;
 	vbd_ctl_object_put(object, "");
@@ -47,7 +47,7 @@ static enum vbd_ctl_exit get_parts(struct vbd_ctl *ctl, json_t *status)
 }
 
 /* The index lists all paths, which say nothing of the state. */
-static void put_status(const struct vbd_ctl *ctl, json_t *status)
+static void put_status(struct vbd_ctl *ctl, json_t *status)
 {
 	json_t *server = json_object_get(status, "server");
 
@@ -90,7 +90,7 @@ enum vbd_ctl_exit vbd_ctl_version(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
-static void put_changes(const struct vbd_ctl *ctl, json_t *changes)
+static void put_changes(struct vbd_ctl *ctl, json_t *changes)
 {
 	const char *name;
 	json_t *value;

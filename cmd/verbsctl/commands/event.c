@@ -50,10 +50,10 @@ static void put_event(struct vbd_ctl *ctl, const json_t *event)
 
 	if (!ctl->color)
 		shade = NULL;
-	printf("%6s %s %s%-7s%s %-15s %-22s %s\n", vbd_ctl_cell_text(vbd_ctl_json_at(event, "seq")),
-		vbd_ctl_cell_time(vbd_ctl_json_at(event, "at")), shade ? shade : "", severity,
-		shade ? "\033[0m" : "", object_text(vbd_ctl_json_at(event, "object")),
-		vbd_ctl_cell_text(vbd_ctl_json_at(event, "type")), detail_text(event));
+	printf("%6s %s %s%-7s%s %-15s %-22s %s\n", vbd_ctl_fill(event, "{seq}"),
+		vbd_ctl_fill(event, "{at}"), shade ? shade : "", severity, shade ? "\033[0m" : "",
+		object_text(vbd_ctl_json_at(event, "object")), vbd_ctl_fill(event, "{type}"),
+		detail_text(event));
 }
 
 /* Continue behind the page. */

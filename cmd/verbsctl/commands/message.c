@@ -60,13 +60,13 @@ static enum vbd_ctl_exit send_buffer(struct vbd_ctl *ctl)
 
 	if (!vbd_utf8_valid(owner, strlen(owner)))
 		return vbd_ctl_refuse(
-			&ctl->args, "the %s's name must be UTF-8", ctl->args.command->object->kind);
+			&ctl->args, "the %s's name must be UTF-8", ctl->args.kind->kind);
 	body = vbd_ctl_args_body(&ctl->args);
 	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
 	vbd_ctl_json_set_text(body, "op", imm ? "send_imm" : "send");
-	vbd_ctl_json_set(body, ctl->args.command->object->kind, vbd_ctl_json_ref(owner));
+	vbd_ctl_json_set(body, ctl->args.kind->kind, vbd_ctl_json_ref(owner));
 	return vbd_ctl_transfer_run(ctl, "/v1/transfers", body);
 }
 
@@ -217,60 +217,51 @@ static enum vbd_ctl_exit get_page(
 	return vbd_ctl_http_call(&receiver->ctl->http, &request, ret_answer);
 }
 
-/* Sets @ret_open to false, and prints why the connection ended, if no more messages can come. */
-static enum vbd_ctl_exit check_open(struct receiver *receiver, bool *ret_open)
+/* After an empty page: decides whether to wait on, and prints why the connection ended, if no more
+ * messages can come. */
+static enum vbd_ctl_exit idle(struct receiver *receiver, uint64_t asked_ns)
 {
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status = vbd_ctl_call(
 		receiver->ctl, "GET", receiver->connection, NULL, VBD_CTL_NO_WAIT, &answer);
 	const char *end_code = vbd_ctl_json_text(answer.json, "end_code");
+	uint64_t now_ns = vbd_clock_mono_ns();
 
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
 	receiver->ended = vbd_ctl_json_is(answer.json, "state", "closed") ||
 			  vbd_ctl_json_is(answer.json, "state", "failed");
-	*ret_open = !receiver->ended;
-	if (exit_status == VBD_CTL_OK && !*ret_open)
+	if (receiver->ended)
 		vbd_ctl_note("connection/%llu has ended%s%s",
 			(unsigned long long)vbd_ctl_json_uint(answer.json, "id"),
 			end_code ? ": " : "", end_code ? end_code : "");
-	return exit_status;
-}
-
-/* After an empty page: decides whether to ask again. */
-static enum vbd_ctl_exit idle(struct receiver *receiver, uint64_t asked_ns, bool *ret_go_on)
-{
-	enum vbd_ctl_exit exit_status;
-	uint64_t now_ns;
-
-	*ret_go_on = false;
-	if (!receiver->waits)
-		return VBD_CTL_OK;
-	exit_status = check_open(receiver, ret_go_on);
-	now_ns = vbd_clock_mono_ns();
-	if (receiver->expires_ns && now_ns >= receiver->expires_ns)
-		*ret_go_on = false;
-	else if (*ret_go_on && now_ns - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
+	receiver->waits =
+		!receiver->ended && (!receiver->expires_ns || now_ns < receiver->expires_ns);
+	if (receiver->waits && now_ns - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
 		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
-	return exit_status;
+	return VBD_CTL_OK;
 }
 
 static enum vbd_ctl_exit receive(struct receiver *receiver)
 {
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
 	size_t kept = vbd_ctl_kept();
-	bool go_on = true;
+	size_t count = 1;
 
-	while (exit_status == VBD_CTL_OK && go_on && receiver->taken < receiver->wanted) {
+	while (exit_status == VBD_CTL_OK && (count || receiver->waits) &&
+		receiver->taken < receiver->wanted) {
+		unsigned int wait_ms =
+			receiver->waits ? vbd_ctl_patience_ms(receiver->expires_ns) : 0;
 		uint64_t asked_ns = vbd_clock_mono_ns();
 		struct vbd_ctl_answer answer;
-		size_t count = 0;
 
-		exit_status = get_page(receiver,
-			receiver->waits ? vbd_ctl_patience_ms(receiver->expires_ns) : 0, &answer);
+		count = 0;
+		exit_status = get_page(receiver, wait_ms, &answer);
 		if (exit_status == VBD_CTL_OK)
 			exit_status = take_page(receiver, answer.json, &count);
+		if (exit_status == VBD_CTL_OK && count == 0 && receiver->waits)
+			exit_status = idle(receiver, asked_ns);
 		vbd_ctl_release(kept);
-		if (exit_status == VBD_CTL_OK && count == 0)
-			exit_status = idle(receiver, asked_ns, &go_on);
 	}
 	return exit_status;
 }

@@ -9,117 +9,132 @@
 
 #define DEFAULT_WAIT_S 30
 
-const struct vbd_ctl_object vbd_ctl_object_connection = {"/v1/connections", "connection",
-	.columns = "ID=id NAME=name STATE=state SIDE=side PEER=peer SERVICE=service "
-		   "LQPN=qp_attr.lqpn RQPN=qp_attr.rqpn SENT=counters:sent RECV=counters:received "
-		   "END-CODE=end_code EARLIER-RUN=server_id",
-	.brief = "{state} with {peer}, QP {qp_attr.lqpn} -> {qp_attr.rqpn}, service {service}",
-	.good_state = "established", .delete_wait_s = VBD_CTL_END_WAIT_S};
+const struct vbd_ctl_noun vbd_ctl_nouns[] = {
+	{"connections", "reliable and unreliable connections", "/v1/connections", "connection",
+		.columns = "ID=id NAME=name STATE=state SIDE=side PEER=peer SERVICE=service "
+			   "LQPN=qp_attr.lqpn RQPN=qp_attr.rqpn SENT=counters:sent "
+			   "RECV=counters:received END-CODE=end_code EARLIER-RUN=server_id",
+		.brief = "{state} with {peer}, QP {qp_attr.lqpn} -> {qp_attr.rqpn}, service "
+			 "{service}",
+		.under_way = "queued resolving_addr resolving_route connecting retrying requested "
+			     "accepting awaiting_remote",
+		.good_state = "established", .delete_wait_s = VBD_CTL_END_WAIT_S},
+	{"listeners", "addresses on which connections are accepted", "/v1/listeners", "listener",
+		.columns = "ID=id NAME=name STATE=state ADDRESS=addr,port:endpoint DEVICE=device "
+			   "ACCEPT=accept SERVICE=service REQUESTS=requests ACCEPTED=accepted "
+			   "REJECTED=rejected WAITING=waiting",
+		.brief = "{state} at {addr,port:endpoint}, accept {accept}, service {service}",
+		.good_state = "listening"},
+	{"buffers", "registered memory", "/v1/buffers", "buffer",
+		.columns = "ID=id NAME=name STATE=state SIZE=size_bytes KIND=kind ACCESS=access "
+			   "DEVICE=device USERS=user_count",
+		.good_state = "ready"},
+	{"kept-objects", "objects that verbsd makes again when they have gone", "/v1/kept_objects",
+		"kept_object",
+		.columns = "ID=id NAME=name KIND=kind STATE=state SOURCE=source OBJECT=object_id "
+			   "TRIES=tries NEXT-TRY=next_try_at ERROR=error.detail",
+		.good_state = "up"},
+	{"windows", "memory windows: parts of buffers that peers can reach", "/v1/windows",
+		"window",
+		.columns = "ID=id NAME=name STATE=state TYPE=type BUFFER=buffer CONN=connection "
+			   "OFFSET=buffer_offset_bytes:text SIZE=size_bytes ACCESS=access",
+		.good_state = "ready", .delete_wait_s = VBD_CTL_END_WAIT_S},
+	{"transfers", "writes, reads, sends, receives and atomics", "/v1/transfers", "transfer",
+		.columns = "ID=id STATE=state OP=op CONN=connection BUFFER=buffer "
+			   "LENGTH=length_bytes DONE=bytes_done WRS=wrs_done QUEUED=queue_ns "
+			   "WIRE=wire_ns RATE=bytes_done,wire_ns:rate ERROR=error.code",
+		.under_way = "queued running cancelling", .good_state = "done",
+		.delete_wait_s = VBD_CTL_END_WAIT_S},
+	{"transfer-batches", "transfers that start together", "/v1/transfer_batches",
+		"transfer_batch",
+		.columns = "ID=id STATE=state QUEUED=counts.queued RUNNING=counts.running "
+			   "DONE=counts.done FAILED=counts.failed CANCELLED=counts.cancelled "
+			   "TIMEDOUT=counts.timed_out ERROR=error.code",
+		.brief = "{state}: {counts.done} done, {counts.failed} failed, {counts.cancelled} "
+			 "cancelled, {counts.timed_out} timed out, {counts.running} running",
+		.under_way = "running", .good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S},
+	{"connection-batches", "connections that are made together", "/v1/connection_batches",
+		"connection_batch",
+		.columns = "ID=id STATE=state QUEUED=counts.queued CONNECTING=counts.connecting "
+			   "ESTABLISHED=counts.established FAILED=counts.failed ERROR=error.detail",
+		.brief = "{state}: {counts.established} established, {counts.failed} failed, "
+			 "{counts.connecting} connecting, {counts.queued} queued",
+		.under_way = "running", .good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S},
+	{"probes", "measurements of round trips", "/v1/probes", "probe",
+		.columns = "ID=id STATE=state KIND=kind CONN=connection SENT=sent "
+			   "COMPLETED=completed MISMATCHED=mismatched P50=rtt_ns.p50:ns "
+			   "P99=rtt_ns.p99:ns",
+		.good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S},
+	{"benchmarks", "measurements of rate and latency", "/v1/benchmarks", "benchmark",
+		.columns = "ID=id STATE=state OP=op CONN=connection SIZE=size_bytes "
+			   "TXDEPTH=tx_depth MESSAGES=messages BYTES/S=bytes_per_s "
+			   "P50=latency_ns.p50:ns P99=latency_ns.p99:ns",
+		.good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S},
+	{"ud-endpoints", "queue pairs for datagrams", "/v1/ud_endpoints", "ud_endpoint",
+		.columns = "ID=id NAME=name STATE=state DEVICE=device QPN=qp_attr.lqpn "
+			   "GID=qp_attr.sgid MTU=mtu_bytes ADDR=addr PORT=port SERVICE=service",
+		.delete_wait_s = VBD_CTL_END_WAIT_S},
+	{"ud-peers", "destinations of datagrams", "/v1/ud_peers", "ud_peer",
+		.columns = "ID=id NAME=name STATE=state ENDPOINT=ud_endpoint QPN=qpn GID=path.gid "
+			   "LID=path.lid ASKED-AT=dst_addr PORT=dst_port",
+		.good_state = "ready"},
+	{"multicast-memberships", "endpoints in multicast groups", "/v1/multicast_memberships",
+		"multicast_membership",
+		.columns = "ID=id NAME=name STATE=state ENDPOINT=ud_endpoint ADDR=addr MODE=mode "
+			   "MGID=mgid",
+		.good_state = "joined", .delete_wait_s = VBD_CTL_END_WAIT_S},
+	{"pds", "protection domains", "/v1/pds", "pd",
+		.columns = "ID=id NAME=name DEVICE=device DEFAULT=default USERS=user_count"},
+	{"cqs", "completion queues", "/v1/cqs", "cq",
+		.columns = "ID=id NAME=name DEVICE=device WORKER=worker CQE=cqe "
+			   "RESERVED=reserved_cqe OUTSTANDING=outstanding_cqe HIGH=high_water_cqe "
+			   "COMPLETIONS=completions ERRORS=error_completions POLLS=polls "
+			   "EMPTY=empty_polls ARMED=events_armed TAKEN=events_taken QPS=qp_count"},
+	{"srqs", "shared receive queues", "/v1/srqs", "srq",
+		.columns = "ID=id NAME=name DEVICE=device PD=pd CQ=cq WRS=max_wr POSTED=posted "
+			   "LIMIT=srq_limit EVENTS=limit_events REFILLS=refills USERS=user_count"},
+	{"faults", "injected faults, for tests", "/v1/faults", "fault",
+		.columns =
+			"ID=id NAME=name EFFECT=effect CALL=call TARGET=target SELECTOR=selector "
+			"COUNT=count FIRED=fired EXPIRES=expires_at"},
+	{"devices", "RDMA devices", "/v1/devices", "device",
+		.columns = "NAME=name STATE=state TRANSPORT=transport PORTS=ports:ports "
+			   "GUID=node_guid FIRMWARE=fw_ver ERROR=error.detail"},
+	{.noun = "events", .what = "the event log"},
+	{.noun = "glossary",
+		.what = "codes, statuses, events and states, and what to do about them"},
+	{.noun = "reachability", .what = "device, route and GID of a connection before it is made"},
+	{.noun = "status",
+		.what = "whether verbsd is ready and takes on work, and your name and role"},
+	{.noun = "daemon", .what = "the drain of verbsd"},
+	{.noun = "config", .what = "the configuration of verbsd"},
+	{.noun = "version", .what = "the versions of verbsctl and of verbsd"},
+	{.noun = "completion", .what = "scripts that complete command lines in a shell"},
+};
+const size_t vbd_ctl_noun_count = VBD_ARRAY_LEN(vbd_ctl_nouns);
 
-const struct vbd_ctl_object vbd_ctl_object_listener = {"/v1/listeners", "listener",
-	.columns = "ID=id NAME=name STATE=state ADDRESS=addr,port:endpoint DEVICE=device "
-		   "ACCEPT=accept SERVICE=service REQUESTS=requests ACCEPTED=accepted "
-		   "REJECTED=rejected WAITING=waiting",
-	.brief = "{state} at {addr,port:endpoint}, accept {accept}, service {service}",
-	.good_state = "listening"};
-
-const struct vbd_ctl_object vbd_ctl_object_buffer = {"/v1/buffers", "buffer",
-	.columns = "ID=id NAME=name STATE=state SIZE=size_bytes KIND=kind ACCESS=access "
-		   "DEVICE=device USERS=user_count",
-	.good_state = "ready"};
-
-const struct vbd_ctl_object vbd_ctl_object_transfer = {"/v1/transfers", "transfer",
-	.columns = "ID=id STATE=state OP=op CONN=connection BUFFER=buffer LENGTH=length_bytes "
-		   "DONE=bytes_done WRS=wrs_done QUEUED=queue_ns WIRE=wire_ns "
-		   "RATE=bytes_done,wire_ns:rate ERROR=error.code",
-	.good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S};
-
-const struct vbd_ctl_object vbd_ctl_object_batch = {"/v1/transfer_batches", "transfer_batch",
-	.columns = "ID=id STATE=state QUEUED=counts.queued RUNNING=counts.running DONE=counts.done "
-		   "FAILED=counts.failed CANCELLED=counts.cancelled TIMEDOUT=counts.timed_out "
-		   "ERROR=error.code",
-	.brief = "{state}: {counts.done} done, {counts.failed} failed, {counts.cancelled} "
-		 "cancelled, {counts.timed_out} timed out, {counts.running} running",
-	.good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S};
-
-const struct vbd_ctl_object vbd_ctl_object_connection_batch = {"/v1/connection_batches",
-	"connection_batch",
-	.columns = "ID=id STATE=state QUEUED=counts.queued CONNECTING=counts.connecting "
-		   "ESTABLISHED=counts.established FAILED=counts.failed ERROR=error.detail",
-	.brief = "{state}: {counts.established} established, {counts.failed} failed, "
-		 "{counts.connecting} connecting, {counts.queued} queued",
-	.good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S};
-
-const struct vbd_ctl_object vbd_ctl_object_device = {"/v1/devices", "device",
-	.columns = "NAME=name STATE=state TRANSPORT=transport PORTS=ports:ports GUID=node_guid "
-		   "FIRMWARE=fw_ver ERROR=error.detail"};
-
-const struct vbd_ctl_object vbd_ctl_object_pd = {"/v1/pds", "pd",
-	.columns = "ID=id NAME=name DEVICE=device DEFAULT=default USERS=user_count"};
-
-const struct vbd_ctl_object vbd_ctl_object_kept_object = {"/v1/kept_objects", "kept_object",
-	.columns = "ID=id NAME=name KIND=kind STATE=state SOURCE=source OBJECT=object_id "
-		   "TRIES=tries NEXT-TRY=next_try_at ERROR=error.detail",
-	.good_state = "up"};
-
-const struct vbd_ctl_object vbd_ctl_object_fault = {"/v1/faults", "fault",
-	.columns = "ID=id NAME=name EFFECT=effect CALL=call TARGET=target SELECTOR=selector "
-		   "COUNT=count FIRED=fired EXPIRES=expires_at"};
-
-const struct vbd_ctl_object vbd_ctl_object_cq = {"/v1/cqs", "cq",
-	.columns = "ID=id NAME=name DEVICE=device WORKER=worker CQE=cqe RESERVED=reserved_cqe "
-		   "OUTSTANDING=outstanding_cqe HIGH=high_water_cqe COMPLETIONS=completions "
-		   "ERRORS=error_completions POLLS=polls EMPTY=empty_polls ARMED=events_armed "
-		   "TAKEN=events_taken QPS=qp_count"};
-
-const struct vbd_ctl_object vbd_ctl_object_srq = {"/v1/srqs", "srq",
-	.columns = "ID=id NAME=name DEVICE=device PD=pd CQ=cq WRS=max_wr POSTED=posted "
-		   "LIMIT=srq_limit EVENTS=limit_events REFILLS=refills USERS=user_count"};
-
-const struct vbd_ctl_object vbd_ctl_object_endpoint = {"/v1/ud_endpoints", "ud_endpoint",
-	.columns = "ID=id NAME=name STATE=state DEVICE=device QPN=qp_attr.lqpn GID=qp_attr.sgid "
-		   "MTU=mtu_bytes ADDR=addr PORT=port SERVICE=service",
-	.delete_wait_s = VBD_CTL_END_WAIT_S};
-
-const struct vbd_ctl_object vbd_ctl_object_peer = {"/v1/ud_peers", "ud_peer",
-	.columns = "ID=id NAME=name STATE=state ENDPOINT=ud_endpoint QPN=qpn GID=path.gid "
-		   "LID=path.lid ASKED-AT=dst_addr PORT=dst_port",
-	.good_state = "ready"};
-
-const struct vbd_ctl_object vbd_ctl_object_group = {"/v1/multicast_memberships",
-	"multicast_membership",
-	.columns = "ID=id NAME=name STATE=state ENDPOINT=ud_endpoint ADDR=addr MODE=mode MGID=mgid",
-	.good_state = "joined", .delete_wait_s = VBD_CTL_END_WAIT_S};
-
-const struct vbd_ctl_object vbd_ctl_object_window = {"/v1/windows", "window",
-	.columns = "ID=id NAME=name STATE=state TYPE=type BUFFER=buffer CONN=connection "
-		   "OFFSET=buffer_offset_bytes:text SIZE=size_bytes ACCESS=access",
-	.good_state = "ready", .delete_wait_s = VBD_CTL_END_WAIT_S};
-
-const struct vbd_ctl_object vbd_ctl_object_probe = {"/v1/probes", "probe",
-	.columns = "ID=id STATE=state KIND=kind CONN=connection SENT=sent COMPLETED=completed "
-		   "MISMATCHED=mismatched P50=rtt_ns.p50:ns P99=rtt_ns.p99:ns",
-	.good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S};
-
-const struct vbd_ctl_object vbd_ctl_object_benchmark = {"/v1/benchmarks", "benchmark",
-	.columns = "ID=id STATE=state OP=op CONN=connection SIZE=size_bytes TXDEPTH=tx_depth "
-		   "MESSAGES=messages BYTES/S=bytes_per_s P50=latency_ns.p50:ns "
-		   "P99=latency_ns.p99:ns",
-	.good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S};
+const struct vbd_ctl_noun *vbd_ctl_noun_row(const char *noun)
+{
+	for (size_t i = 0; i < vbd_ctl_noun_count; i++) {
+		if (strcmp(vbd_ctl_nouns[i].noun, noun) == 0)
+			return &vbd_ctl_nouns[i];
+	}
+	return NULL;
+}
 
 /* --- commands ------------------------------------------------------------------------------ */
 
-void vbd_ctl_object_put_full(const struct vbd_ctl *ctl, json_t *object)
+void vbd_ctl_object_put_full(struct vbd_ctl *ctl, json_t *object)
 {
-	const struct vbd_ctl_object *kind = ctl->args.command->object;
+	const struct vbd_ctl_noun *kind = ctl->args.kind;
 
 	vbd_ctl_title_put(kind->kind, object, ctl->color);
 	vbd_ctl_object_put(object, "id name state");
 }
 
-void vbd_ctl_object_put_brief(const struct vbd_ctl *ctl, json_t *object)
+void vbd_ctl_object_put_brief(struct vbd_ctl *ctl, json_t *object)
 {
-	const struct vbd_ctl_object *kind = ctl->args.command->object;
+	const struct vbd_ctl_noun *kind = ctl->args.kind;
 
 	if (kind->brief)
 		vbd_ctl_sentence_put(kind->kind, object, kind->brief);
@@ -127,22 +142,22 @@ void vbd_ctl_object_put_brief(const struct vbd_ctl *ctl, json_t *object)
 		vbd_ctl_object_put_full(ctl, object);
 }
 
-void vbd_ctl_object_put_state(const struct vbd_ctl *ctl, json_t *object)
+void vbd_ctl_object_put_state(struct vbd_ctl *ctl, json_t *object)
 {
-	vbd_ctl_sentence_put(ctl->args.command->object->kind, object,
+	vbd_ctl_sentence_put(ctl->args.kind->kind, object,
 		vbd_ctl_json_at(object, "end_code") ? "{state} ({end_code})" : "{state}");
 }
 
 enum vbd_ctl_exit vbd_ctl_object_list(struct vbd_ctl *ctl)
 {
-	const struct vbd_ctl_object *kind = ctl->args.command->object;
+	const struct vbd_ctl_noun *kind = ctl->args.kind;
 
 	return vbd_ctl_list(ctl, kind->collection, kind->columns);
 }
 
 char *vbd_ctl_object_path(const struct vbd_ctl *ctl, const char *tail)
 {
-	return vbd_ctl_path(ctl->args.command->object->collection, ctl->args.operands[0], tail);
+	return vbd_ctl_path(ctl->args.kind->collection, ctl->args.operands[0], tail);
 }
 
 enum vbd_ctl_exit vbd_ctl_object_get(struct vbd_ctl *ctl, const char *tail, vbd_ctl_put_fn put)
@@ -173,8 +188,8 @@ enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body)
 {
 	if (!body)
 		return VBD_CTL_USAGE;
-	return vbd_ctl_call_put(ctl, "POST", ctl->args.command->object->collection, body,
-		wait_s_of(ctl), vbd_ctl_object_put_brief);
+	return vbd_ctl_call_put(ctl, "POST", ctl->args.kind->collection, body, wait_s_of(ctl),
+		vbd_ctl_object_put_brief);
 }
 
 enum vbd_ctl_exit vbd_ctl_object_create(struct vbd_ctl *ctl)
@@ -194,7 +209,7 @@ enum vbd_ctl_exit vbd_ctl_object_set(struct vbd_ctl *ctl)
 
 static enum vbd_ctl_exit rm_one(struct vbd_ctl *ctl, const char *ref)
 {
-	const struct vbd_ctl_object *kind = ctl->args.command->object;
+	const struct vbd_ctl_noun *kind = ctl->args.kind;
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status =
 		vbd_ctl_call(ctl, "DELETE", vbd_ctl_path(kind->collection, ref, ""), NULL,
@@ -214,7 +229,7 @@ static enum vbd_ctl_exit rm_one(struct vbd_ctl *ctl, const char *ref)
 
 static enum vbd_ctl_exit cancel_one(struct vbd_ctl *ctl, const char *ref)
 {
-	const struct vbd_ctl_object *kind = ctl->args.command->object;
+	const struct vbd_ctl_noun *kind = ctl->args.kind;
 
 	return vbd_ctl_call_put(ctl, "POST", vbd_ctl_path(kind->collection, ref, "/cancel"), NULL,
 		kind->delete_wait_s, vbd_ctl_object_put_state);
@@ -235,7 +250,7 @@ void vbd_ctl_object_tell_failures(const json_t *batch, size_t first)
 	}
 }
 
-static void put_selected(const struct vbd_ctl *ctl, json_t *selected)
+static void put_selected(struct vbd_ctl *ctl, json_t *selected)
 {
 	const json_t *object;
 	size_t i;
@@ -258,7 +273,7 @@ enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *meth
 	bool every = vbd_ctl_args_has(args, VBD_CTL_OPT_EVERY);
 	bool labelled = vbd_ctl_args_has(args, VBD_CTL_OPT_SELECTED);
 	bool dry_run = vbd_ctl_args_has(args, VBD_CTL_OPT_DRY_RUN);
-	int end_s = args->command->object->delete_wait_s;
+	int end_s = args->kind->delete_wait_s;
 	bool wait = end_s && !dry_run && !vbd_ctl_args_has(args, VBD_CTL_OPT_NO_WAIT);
 	int wait_s = wait ? end_s : VBD_CTL_NO_WAIT;
 	struct vbd_ctl_answer answer;
@@ -271,7 +286,7 @@ enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *meth
 	if (!every && !labelled)
 		return vbd_ctl_each(ctl, one);
 	exit_status = vbd_ctl_call(ctl, method,
-		vbd_ctl_format("/v1/objects%s?kind=%s%s", tail, args->command->object->kind,
+		vbd_ctl_format("/v1/objects%s?kind=%s%s", tail, args->kind->kind,
 			vbd_ctl_args_query(args, '&')),
 		NULL, wait_s, &answer);
 	if (exit_status != VBD_CTL_OK)
@@ -332,7 +347,7 @@ static enum verdict judge(const struct waiter *waiter, const json_t *object, boo
 /* Prints the object, or why its state did not come. */
 static enum vbd_ctl_exit report(const struct waiter *waiter, json_t *object, enum verdict verdict)
 {
-	const struct vbd_ctl_object *kind = waiter->ctl->args.command->object;
+	const struct vbd_ctl_noun *kind = waiter->ctl->args.kind;
 	const char *never = verdict == NOT_YET ? "not yet" : "will not be";
 
 	if (verdict == HOLDS && waiter->ctl->json)
@@ -358,8 +373,8 @@ static enum vbd_ctl_exit poll_once(struct waiter *waiter, const char *ref, bool 
 	const struct vbd_ctl_request request = {
 		.method = "GET",
 		.path = vbd_ctl_format("%s?until=%s&wait_ms=%u",
-			vbd_ctl_path(waiter->ctl->args.command->object->collection, ref, ""),
-			waiter->until, wait_ms),
+			vbd_ctl_path(waiter->ctl->args.kind->collection, ref, ""), waiter->until,
+			wait_ms),
 		.wait_s = wait_ms / 1000 + 1,
 	};
 	uint64_t asked_ns = vbd_clock_mono_ns();
@@ -393,8 +408,7 @@ enum vbd_ctl_exit vbd_ctl_object_wait(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
 	const char *until = args->text[VBD_CTL_OPT_UNTIL];
-	struct waiter waiter = {
-		.ctl = ctl, .until = until ? until : args->command->object->good_state};
+	struct waiter waiter = {.ctl = ctl, .until = until ? until : args->kind->good_state};
 	enum vbd_ctl_exit first = VBD_CTL_OK;
 
 	if (waiter.until[strspn(waiter.until, "abcdefghijklmnopqrstuvwxyz_")])

@@ -10,14 +10,7 @@
 #define DEFAULT_TIMEOUT_MS 30000 /* default of TransferCreate and MessageSend in openapi.yaml */
 #define WINDOW_PREFIX	   "windows/" /* prefix of memory windows behind the # of --remote */
 
-static bool is_under_way(const json_t *transfer)
-{
-	return vbd_ctl_json_is(transfer, "state", "queued") ||
-	       vbd_ctl_json_is(transfer, "state", "running") ||
-	       vbd_ctl_json_is(transfer, "state", "cancelling");
-}
-
-static void put_brief(const struct vbd_ctl *ctl, json_t *transfer)
+static void put_brief(struct vbd_ctl *ctl, json_t *transfer)
 {
 	(void)ctl;
 	vbd_ctl_sentence_put("transfer", transfer,
@@ -29,29 +22,19 @@ static void put_brief(const struct vbd_ctl *ctl, json_t *transfer)
 		{"received", "{received.length_bytes:text}"}, {"immediate", "{received.imm}"});
 }
 
-/*
- * Without a progress bar the request waits for the end of the transfer. With one it waits for a
- * moment only, in which most transfers end, and the progress is polled after that.
- */
-static int wait_s_of(const struct vbd_ctl *ctl, const struct vbd_ctl_progress *progress)
-{
-	int wait_s = vbd_ctl_wait_s(ctl, DEFAULT_TIMEOUT_MS);
-
-	return progress->enabled && wait_s != VBD_CTL_NO_WAIT ? 1 : wait_s;
-}
-
 enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body)
 {
-	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
-	struct vbd_ctl_progress progress;
+	int wait_s = vbd_ctl_wait_s(ctl, DEFAULT_TIMEOUT_MS);
+	bool wait = wait_s != VBD_CTL_NO_WAIT;
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status;
 
-	vbd_ctl_progress_init(&progress, ctl->args.command->verb);
-	exit_status = vbd_ctl_call(ctl, "POST", path, body, wait_s_of(ctl, &progress), &answer);
-	if (exit_status == VBD_CTL_OK && wait)
-		exit_status = vbd_ctl_follow(ctl, TRANSFERS, is_under_way, &progress, &answer);
-	vbd_ctl_progress_fini(&progress);
+	/* With a progress bar the request waits for a moment only, in which most transfers end, and
+	 * the progress is polled after that. */
+	if (wait && vbd_ctl_progress_is_seen())
+		wait_s = 1;
+	exit_status =
+		vbd_ctl_start(ctl, path, body, wait_s, vbd_ctl_noun_row("transfers"), &answer);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
 	if (wait && !vbd_ctl_json_is(answer.json, "state", "done"))
@@ -214,24 +197,17 @@ enum vbd_ctl_exit vbd_ctl_transfer_create(struct vbd_ctl *ctl)
 
 /* --- batches ------------------------------------------------------------------------------- */
 
-static bool is_running(const json_t *batch)
-{
-	return vbd_ctl_json_is(batch, "state", "running");
-}
-
 /* The POST is not waited for: the answer to a batch with failures would be a problem, which tells
  * the first of them only. */
 static enum vbd_ctl_exit create_batch(
-	struct vbd_ctl *ctl, const struct vbd_ctl_object *kind, json_t *body)
+	struct vbd_ctl *ctl, const struct vbd_ctl_noun *kind, json_t *body)
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
 	struct vbd_ctl_answer answer;
 	bool explained;
 	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(ctl, "POST", kind->collection, body, VBD_CTL_NO_WAIT, &answer);
+		vbd_ctl_start(ctl, kind->collection, body, VBD_CTL_NO_WAIT, kind, &answer);
 
-	if (exit_status == VBD_CTL_OK && wait)
-		exit_status = vbd_ctl_follow(ctl, kind->collection, is_running, NULL, &answer);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
 	if (ctl->json)
@@ -273,7 +249,7 @@ enum vbd_ctl_exit vbd_ctl_batch_create(struct vbd_ctl *ctl)
 {
 	json_t *body = read_body(ctl->args.operands[0]);
 
-	return body ? create_batch(ctl, &vbd_ctl_object_batch, body) : VBD_CTL_FAILED;
+	return body ? create_batch(ctl, ctl->args.kind, body) : VBD_CTL_FAILED;
 }
 
 enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *connection)
@@ -290,5 +266,5 @@ enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *connection)
 		(void)json_object_del(connection, of_batch[i]);
 	}
 	vbd_ctl_json_set(batch, "connections", json_pack("[O]", connection));
-	return create_batch(ctl, &vbd_ctl_object_connection_batch, batch);
+	return create_batch(ctl, vbd_ctl_noun_row("connection-batches"), batch);
 }

@@ -301,7 +301,7 @@ struct vbd_ctl_opt_spec {
 };
 
 struct vbd_ctl;
-struct vbd_ctl_object;
+struct vbd_ctl_noun;
 
 /* A command: one row of the table in cmd/verbsctl/table.c. */
 struct vbd_ctl_command {
@@ -313,14 +313,14 @@ struct vbd_ctl_command {
 	const char *text; /* text that --help adds, or NULL */
 	enum vbd_ctl_opt options[VBD_CTL_OPTIONS_MAX];
 	size_t option_count;
-	const char *needs;		     /* names of options that must be given, or NULL */
-	const struct vbd_ctl_object *object; /* kind of object that @run acts on, or NULL */
+	const char *needs; /* names of options that must be given, or NULL */
 	enum vbd_ctl_exit (*run)(struct vbd_ctl *ctl);
 };
 
 /* A parsed command line. Texts point into argv. */
 struct vbd_ctl_args {
 	const struct vbd_ctl_command *command; /* NULL until a command is found */
+	const struct vbd_ctl_noun *kind;       /* the noun of the command, likewise */
 	char called[40];		   /* the command as it was typed: "buffers put", or "ls" */
 	const char *noun;		   /* "buffers" of "verbsctl buffers --help"; else NULL */
 	const char *text[VBD_CTL_OPT_END]; /* NULL when not given; "" for a flag */

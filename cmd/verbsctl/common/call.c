@@ -99,7 +99,7 @@ enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const ch
 }
 
 void vbd_ctl_answer_put(
-	const struct vbd_ctl *ctl, const struct vbd_ctl_answer *answer, vbd_ctl_put_fn put)
+	struct vbd_ctl *ctl, const struct vbd_ctl_answer *answer, vbd_ctl_put_fn put)
 {
 	if (ctl->json)
 		vbd_ctl_json_put(stdout, answer->json);
@@ -131,33 +131,29 @@ int vbd_ctl_wait_s(const struct vbd_ctl *ctl, uint64_t default_ms)
 	return (int)(timeout_ms / 1000) + 2;
 }
 
-enum vbd_ctl_exit vbd_ctl_follow(struct vbd_ctl *ctl, const char *collection,
-	bool (*is_under_way)(const json_t *object), struct vbd_ctl_progress *progress,
-	struct vbd_ctl_answer *answer)
+enum vbd_ctl_exit vbd_ctl_start(struct vbd_ctl *ctl, const char *path, const json_t *body,
+	int wait_s, const struct vbd_ctl_noun *kind, struct vbd_ctl_answer *ret_answer)
 {
-	const char *path = vbd_ctl_path_of(collection, answer->json);
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, "POST", path, body, wait_s, ret_answer);
+	const char *object = vbd_ctl_path_of(kind->collection, ret_answer->json);
+	const char *state = vbd_ctl_json_text(ret_answer->json, "state");
+	struct vbd_ctl_progress progress;
 	size_t kept = vbd_ctl_kept();
 
-	while (exit_status == VBD_CTL_OK && is_under_way(answer->json)) {
-		if (progress)
-			vbd_ctl_progress_update(progress,
-				vbd_ctl_json_uint(answer->json, "bytes_done"),
-				vbd_ctl_json_uint(answer->json, "length_bytes"));
+	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT))
+		return exit_status;
+	vbd_ctl_progress_init(&progress, ctl->args.called);
+	while (exit_status == VBD_CTL_OK && state && vbd_ctl_is_word(kind->under_way, state)) {
+		vbd_ctl_progress_update(&progress,
+			vbd_ctl_json_uint(ret_answer->json, "bytes_done"),
+			vbd_ctl_json_uint(ret_answer->json, "length_bytes"));
 		vbd_ctl_pause_ms(POLL_MS);
 		vbd_ctl_release(kept);
-		exit_status = vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, answer);
+		exit_status = vbd_ctl_call(ctl, "GET", object, NULL, VBD_CTL_NO_WAIT, ret_answer);
+		state = vbd_ctl_json_text(ret_answer->json, "state");
 	}
+	vbd_ctl_progress_fini(&progress);
 	return exit_status;
-}
-
-static char *page_path(
-	struct vbd_ctl *ctl, const char *collection, uint64_t limit, const char *after)
-{
-	return vbd_ctl_format("%s%climit=%llu%s%s%s", collection,
-		strchr(collection, '?') ? '&' : '?', (unsigned long long)limit,
-		after ? "&after=" : "", after ? vbd_ctl_text_percent(after) : "",
-		vbd_ctl_args_query(&ctl->args, '&'));
 }
 
 enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const char *where,
@@ -212,6 +208,8 @@ enum vbd_ctl_exit vbd_ctl_fetch_list(
 	uint64_t wanted = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_LIMIT)
 				  ? ctl->args.number[VBD_CTL_OPT_LIMIT]
 				  : UINT64_MAX;
+	const char *query = vbd_ctl_args_query(&ctl->args, '&');
+	char separator = strchr(collection, '?') ? '&' : '?';
 	json_t *list = vbd_ctl_json_new();
 	size_t kept = vbd_ctl_kept();
 	enum vbd_ctl_exit exit_status;
@@ -225,7 +223,10 @@ enum vbd_ctl_exit vbd_ctl_fetch_list(
 		const char *from = next ? next : after;
 		struct vbd_ctl_answer answer;
 
-		exit_status = vbd_ctl_call(ctl, "GET", page_path(ctl, collection, limit, from),
+		exit_status = vbd_ctl_call(ctl, "GET",
+			vbd_ctl_format("%s%climit=%llu%s%s%s", collection, separator,
+				(unsigned long long)limit, from ? "&after=" : "",
+				from ? vbd_ctl_text_percent(from) : "", query),
 			NULL, VBD_CTL_NO_WAIT, &answer);
 		goes_on = exit_status == VBD_CTL_OK && take_page(list, answer.json, from, wanted);
 		vbd_ctl_release(kept);

@@ -20,6 +20,20 @@ struct vbd_ctl {
 	bool color; /* standard output is a terminal and NO_COLOR is not set */
 };
 
+/* A kind of object, or something else that commands are about. */
+struct vbd_ctl_noun {
+	const char *noun;
+	const char *what; /* explanation for --help */
+	/* The others are for a kind of object; NULL for something else. */
+	const char *collection; /* path: "/v1/buffers" */
+	const char *kind;	/* name of one object: "buffer" */
+	const char *columns;	/* of the list (vbd_ctl_table_put()) */
+	const char *brief;	/* about a new or changed object (vbd_ctl_fill()); NULL: in full */
+	const char *under_way;	/* states in which a command that waits goes on */
+	const char *good_state; /* state that `wait` awaits without --until; NULL: no `wait` */
+	int delete_wait_s;	/* longest wait for the end of a deleted object; 0: no wait */
+};
+
 /* No Prefer header. */
 #define VBD_CTL_NO_WAIT -1
 
@@ -49,11 +63,11 @@ enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const ch
 	const json_t *body, int wait_s, struct vbd_ctl_answer *ret_answer);
 
 /* Prints the JSON of an answer for a person. */
-typedef void (*vbd_ctl_put_fn)(const struct vbd_ctl *ctl, json_t *object);
+typedef void (*vbd_ctl_put_fn)(struct vbd_ctl *ctl, json_t *object);
 
 /** vbd_ctl_answer_put - print an answer: with --json as it is, else with @put */
 void vbd_ctl_answer_put(
-	const struct vbd_ctl *ctl, const struct vbd_ctl_answer *answer, vbd_ctl_put_fn put);
+	struct vbd_ctl *ctl, const struct vbd_ctl_answer *answer, vbd_ctl_put_fn put);
 
 /** vbd_ctl_call_put - send a request as vbd_ctl_call() does, and print its answer; blocks */
 enum vbd_ctl_exit vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path,
@@ -67,15 +81,14 @@ enum vbd_ctl_exit vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, cons
 int vbd_ctl_wait_s(const struct vbd_ctl *ctl, uint64_t default_ms);
 
 /**
- * vbd_ctl_follow - GET an object again and again while it is under way
- * @progress: progress bar to draw from `bytes_done` and `length_bytes`; NULL for none
- * @answer:   the object, replaced by each answer
+ * vbd_ctl_start - POST a request that makes an object, or changes its state, and without --no-wait
+ * GET the object again and again while it is under way
+ * @wait_s: as in vbd_ctl_call()
  *
- * Blocks.
+ * Blocks. Draws a progress bar from `bytes_done` and `length_bytes`.
  */
-enum vbd_ctl_exit vbd_ctl_follow(struct vbd_ctl *ctl, const char *collection,
-	bool (*is_under_way)(const json_t *object), struct vbd_ctl_progress *progress,
-	struct vbd_ctl_answer *answer);
+enum vbd_ctl_exit vbd_ctl_start(struct vbd_ctl *ctl, const char *path, const json_t *body,
+	int wait_s, const struct vbd_ctl_noun *kind, struct vbd_ctl_answer *ret_answer);
 
 /**
  * vbd_ctl_get_at - GET an object of another verbsd

@@ -28,79 +28,7 @@ static const json_t *reference_text(const json_t *reference)
 	return name ? name : vbd_ctl_json_at(reference, "id");
 }
 
-char *vbd_ctl_cell_text(const json_t *value)
-{
-	if (json_is_string(value))
-		return vbd_ctl_text_safe_bytes(json_string_value(value), json_string_length(value));
-	if (!value || json_is_null(value))
-		return dash();
-	if (has_two(value, "id", "name"))
-		return vbd_ctl_cell_text(reference_text(value));
-	if (has_two(value, "addr", "port"))
-		return vbd_ctl_cell_endpoint(value);
-	if (json_is_array(value))
-		return vbd_ctl_cell_list(value);
-	return vbd_ctl_text_safe(
-		vbd_ctl_keep(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY), free));
-}
-
-char *vbd_ctl_cell_count(const json_t *value)
-{
-	return vbd_ctl_format("%llu", (unsigned long long)vbd_ctl_json_uint(value, ""));
-}
-
-char *vbd_ctl_cell_hex(const json_t *value)
-{
-	if (!json_is_integer(value))
-		return dash();
-	return vbd_ctl_format("0x%llx", (unsigned long long)json_integer_value(value));
-}
-
-char *vbd_ctl_cell_bytes(const json_t *value)
-{
-	if (!vbd_ctl_json_has_uint(value, ""))
-		return dash();
-	return vbd_ctl_text_of_bytes(vbd_ctl_json_uint(value, ""));
-}
-
-char *vbd_ctl_cell_ns(const json_t *value)
-{
-	if (!vbd_ctl_json_has_uint(value, ""))
-		return dash();
-	return vbd_ctl_text_of_ns(vbd_ctl_json_uint(value, ""));
-}
-
-char *vbd_ctl_cell_ms(const json_t *value)
-{
-	if (!vbd_ctl_json_has_uint(value, ""))
-		return dash();
-	return vbd_ctl_format("%.3f", (double)vbd_ctl_json_uint(value, "") / 1e6);
-}
-
-char *vbd_ctl_cell_whole_ms(const json_t *value)
-{
-	if (!vbd_ctl_json_has_uint(value, ""))
-		return dash();
-	return vbd_ctl_format("%llu ms", (unsigned long long)vbd_ctl_json_uint(value, ""));
-}
-
-char *vbd_ctl_cell_time(const json_t *value)
-{
-	/* "2026-01-02T03:04:05.000000006Z" without its last six digits, which are too many for a
-	 * reader. */
-	static const char shape[] = "dddd-dd-ddTdd:dd:dd.dddddddddZ";
-	const char *text = json_string_value(value);
-
-	if (!text || strlen(text) != strlen(shape))
-		return vbd_ctl_cell_text(value);
-	for (size_t i = 0; shape[i]; i++) {
-		if (shape[i] == 'd' ? !strchr("0123456789", text[i]) : text[i] != shape[i])
-			return vbd_ctl_cell_text(value);
-	}
-	return vbd_ctl_format("%.23sZ", text);
-}
-
-char *vbd_ctl_cell_endpoint(const json_t *value)
+static char *cell_endpoint(const json_t *value)
 {
 	const char *addr = vbd_ctl_json_text(value, "addr");
 	bool v6 = addr && strchr(addr, ':');
@@ -111,13 +39,87 @@ char *vbd_ctl_cell_endpoint(const json_t *value)
 		(unsigned long long)vbd_ctl_json_uint(value, "port"));
 }
 
-char *vbd_ctl_cell_list(const json_t *value)
+/* In one piece: a list of the server may be long. */
+static char *cell_list(const json_t *value)
 {
-	char *text = vbd_ctl_cell_text(json_array_get(value, 0));
+	char *text = NULL;
+	size_t text_len = 0;
+	FILE *out;
 
-	for (size_t i = 1; i < json_array_size(value); i++)
-		text = vbd_ctl_format("%s,%s", text, vbd_ctl_cell_text(json_array_get(value, i)));
-	return text;
+	if (json_array_size(value) == 0)
+		return dash();
+	out = vbd_ctl_must(open_memstream(&text, &text_len));
+	for (size_t i = 0; i < json_array_size(value); i++)
+		fprintf(out, "%s%s", i ? "," : "", vbd_ctl_cell_text(json_array_get(value, i)));
+	(void)fclose(out);
+	return vbd_ctl_keep(text, free);
+}
+
+char *vbd_ctl_cell_text(const json_t *value)
+{
+	if (json_is_string(value))
+		return vbd_ctl_text_safe_bytes(json_string_value(value), json_string_length(value));
+	if (!value || json_is_null(value))
+		return dash();
+	if (has_two(value, "id", "name"))
+		return vbd_ctl_cell_text(reference_text(value));
+	if (has_two(value, "addr", "port"))
+		return cell_endpoint(value);
+	if (json_is_array(value))
+		return cell_list(value);
+	return vbd_ctl_text_safe(
+		vbd_ctl_keep(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY), free));
+}
+
+static char *cell_count(const json_t *value)
+{
+	return vbd_ctl_format("%llu", (unsigned long long)vbd_ctl_json_uint(value, ""));
+}
+
+static char *cell_hex(const json_t *value)
+{
+	if (!json_is_integer(value))
+		return dash();
+	return vbd_ctl_format("0x%llx", (unsigned long long)json_integer_value(value));
+}
+
+static char *cell_bytes(const json_t *value)
+{
+	if (!vbd_ctl_json_has_uint(value, ""))
+		return dash();
+	return vbd_ctl_text_of_bytes(vbd_ctl_json_uint(value, ""));
+}
+
+static char *cell_ns(const json_t *value)
+{
+	if (!vbd_ctl_json_has_uint(value, ""))
+		return dash();
+	return vbd_ctl_text_of_ns(vbd_ctl_json_uint(value, ""));
+}
+
+static char *cell_ms(const json_t *value)
+{
+	if (!vbd_ctl_json_has_uint(value, ""))
+		return dash();
+	return vbd_ctl_format("%.3f", (double)vbd_ctl_json_uint(value, "") / 1e6);
+}
+
+static char *cell_whole_ms(const json_t *value)
+{
+	if (!vbd_ctl_json_has_uint(value, ""))
+		return dash();
+	return vbd_ctl_format("%llu ms", (unsigned long long)vbd_ctl_json_uint(value, ""));
+}
+
+/* Without the last six digits, which are too many for a reader. */
+static char *cell_time(const json_t *value)
+{
+	const char *text = json_string_value(value);
+	uint64_t ns;
+
+	if (!text || !vbd_ctl_parse_time(text, &ns))
+		return vbd_ctl_cell_text(value);
+	return vbd_ctl_text_safe(vbd_ctl_format("%.23sZ", text));
 }
 
 /* --- cells of several members ---------------------------------------------------------------- */
@@ -201,10 +203,10 @@ size_t vbd_ctl_cell_for(const char *name, vbd_ctl_cell_fn *ret_cell)
 		const char *tail;
 		vbd_ctl_cell_fn cell;
 	} units[] = {
-		{"_at", vbd_ctl_cell_time},
-		{"_bytes", vbd_ctl_cell_bytes},
-		{"_ns", vbd_ctl_cell_ns},
-		{"_ms", vbd_ctl_cell_whole_ms},
+		{"_at", cell_time},
+		{"_bytes", cell_bytes},
+		{"_ns", cell_ns},
+		{"_ms", cell_whole_ms},
 	};
 	size_t len = strlen(name);
 
@@ -219,11 +221,11 @@ size_t vbd_ctl_cell_for(const char *name, vbd_ctl_cell_fn *ret_cell)
 	}
 	*ret_cell = vbd_ctl_cell_text;
 	if (vbd_ctl_is_word("lqpn rqpn qpn", name))
-		*ret_cell = vbd_ctl_cell_hex;
+		*ret_cell = cell_hex;
 	else if (vbd_ctl_is_word("bytes bytes_done bytes_per_s", name))
-		*ret_cell = vbd_ctl_cell_bytes;
+		*ret_cell = cell_bytes;
 	else if (vbd_ctl_is_word("at now since", name))
-		*ret_cell = vbd_ctl_cell_time;
+		*ret_cell = cell_time;
 	return 0;
 }
 
@@ -234,11 +236,11 @@ void vbd_ctl_field_init(struct vbd_ctl_field *field, const char *text, size_t le
 		vbd_ctl_cell_fn cell;
 		bool right;
 	} formats[] = {
-		{"bytes", vbd_ctl_cell_bytes, true},
-		{"count", vbd_ctl_cell_count, true},
-		{"endpoint", vbd_ctl_cell_endpoint, false},
-		{"ms", vbd_ctl_cell_ms, true},
-		{"ns", vbd_ctl_cell_ns, true},
+		{"bytes", cell_bytes, true},
+		{"count", cell_count, true},
+		{"endpoint", cell_endpoint, false},
+		{"ms", cell_ms, true},
+		{"ns", cell_ns, true},
 		{"ports", cell_ports, false},
 		{"rate", cell_rate, true},
 		{"received", cell_received, true},

@@ -126,28 +126,25 @@ static enum vbd_ctl_exit find_token(
 	return VBD_CTL_OK;
 }
 
-static enum vbd_ctl_exit take_file(char **ret_file, const char *path, const char *what)
-{
-	if (!path)
-		return VBD_CTL_OK;
-	if (access(path, R_OK) < 0)
-		return vbd_ctl_usage("%s file %s: %s", what, path, strerror(errno));
-	*ret_file = vbd_ctl_format("%s", path);
-	return VBD_CTL_OK;
-}
-
 static enum vbd_ctl_exit take_files(
 	struct vbd_ctl_http *http, const struct vbd_ctl_credentials *credentials)
 {
-	enum vbd_ctl_exit exit_status = take_file(&http->ca, credentials->ca, "CA");
+	const struct {
+		const char *what, *path;
+	} files[] = {{"CA", credentials->ca}, {"certificate", credentials->cert},
+		{"key", credentials->key}};
 
 	if (credentials->key && !credentials->cert)
 		return vbd_ctl_usage("--key needs --cert, which is its certificate");
-	if (exit_status == VBD_CTL_OK)
-		exit_status = take_file(&http->cert, credentials->cert, "certificate");
-	if (exit_status == VBD_CTL_OK)
-		exit_status = take_file(&http->key, credentials->key, "key");
-	return exit_status;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(files); i++) {
+		if (files[i].path && access(files[i].path, R_OK) < 0)
+			return vbd_ctl_usage(
+				"%s file %s: %s", files[i].what, files[i].path, strerror(errno));
+	}
+	http->ca = credentials->ca;
+	http->cert = credentials->cert;
+	http->key = credentials->key;
+	return VBD_CTL_OK;
 }
 
 /* The host in a URL, without the brackets of an IPv6 address. */

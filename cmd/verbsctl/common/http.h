@@ -8,7 +8,7 @@
 #define VBD_CMD_VERBSCTL_COMMON_HTTP_H
 
 #include "cmd/verbsctl/common/args.h"
-#include "cmd/verbsctl/common/progress.h"
+#include "cmd/verbsctl/common/view.h"
 
 #include <jansson.h>
 
@@ -20,10 +20,11 @@ struct vbd_ctl_http {
 	char *base;	    /* "http://127.0.0.1:7480", without a slash at the end */
 	char *unix_path;    /* NULL for TCP */
 	char *token;	    /* NULL for none */
-	char *ca;   /* file of the CA of the server's certificate; NULL: those of the system */
-	char *cert; /* file of the client's certificate; NULL for none */
-	char *key;  /* file of its key; NULL: it is in the file of the certificate */
-	bool json;  /* print errors as the server's JSON */
+	/* Files, borrowed from the credentials. */
+	const char *ca;	  /* of the CA of the server's certificate; NULL: those of the system */
+	const char *cert; /* of the client's certificate; NULL for none */
+	const char *key;  /* of its key; NULL: it is in the file of the certificate */
+	bool json;	  /* print errors as the server's JSON */
 	const struct vbd_ctl_args *args; /* the command line, for errors; outlives this */
 	long patience_s; /* longest wait for an answer, added to the request's wait_s */
 };

@@ -11,26 +11,16 @@
 
 #include "cmd/verbsctl/common/args.h"
 
-/*
- * Formats one value, safe for a terminal. @value may be NULL.
- */
+/* Formats one value, safe for a terminal. @value may be NULL. */
 typedef char *(*vbd_ctl_cell_fn)(const json_t *value);
 
 /** vbd_ctl_is_inner - whether @value is an object that is more than a reference {id, name} or an
  * endpoint {addr, port} */
 bool vbd_ctl_is_inner(const json_t *value);
 
-char *vbd_ctl_cell_text(const json_t *value);  /* strings, numbers and booleans unchanged; the name
-						* of a reference, or else its id; endpoints; lists */
-char *vbd_ctl_cell_count(const json_t *value); /* an integer; 0 if it is missing */
-char *vbd_ctl_cell_hex(const json_t *value);   /* 0x1a, for queue pair numbers and packet numbers */
-char *vbd_ctl_cell_bytes(const json_t *value); /* 1.5 MiB */
-char *vbd_ctl_cell_ns(const json_t *value);    /* 1.234 ms */
-char *vbd_ctl_cell_ms(const json_t *value);    /* nanoseconds as milliseconds: "1.234" */
-char *vbd_ctl_cell_whole_ms(const json_t *value); /* 336 ms */
-char *vbd_ctl_cell_time(const json_t *value);	  /* RFC 3339, cut to milliseconds */
-char *vbd_ctl_cell_endpoint(const json_t *value); /* {addr, port} as 192.0.2.1:7471 or [::1]:7471 */
-char *vbd_ctl_cell_list(const json_t *value);	  /* an array, joined by commas */
+/** vbd_ctl_cell_text - strings, numbers and booleans unchanged; the name of a reference, or else
+ * its id; an endpoint as 192.0.2.1:7471 or [::1]:7471; the items of a list, joined by commas */
+char *vbd_ctl_cell_text(const json_t *value);
 
 /**
  * vbd_ctl_cell_for - choose the format of a member by its name, whose suffix is a unit
@@ -41,9 +31,10 @@ size_t vbd_ctl_cell_for(const char *name, vbd_ctl_cell_fn *ret_cell);
 
 /*
  * A value of an object in the form "path" or "path:format". Without a format the name decides
- * (vbd_ctl_cell_for()). Formats are bytes, count (0 if missing), endpoint, ms, ns, ports of a
- * device, text, sent and received bytes of counters; and of whole objects, whose members that are
- * used are named with commas between: rate of a transfer, span of a life.
+ * (vbd_ctl_cell_for()). Formats are bytes (1.5 MiB), count (0 if missing), endpoint, ms ("1.234"),
+ * ns (1.234 ms), ports of a device, text, sent and received bytes of counters; and of whole
+ * objects, whose members that are used are named with commas between: rate of a transfer, span of a
+ * life.
  */
 struct vbd_ctl_field {
 	char *path;
@@ -150,5 +141,38 @@ json_t *vbd_ctl_problem_of(const char *collection, const json_t *object);
  * @problem: missing members are left out
  */
 void vbd_ctl_problem_put(const struct vbd_ctl_args *args, json_t *problem);
+
+/* --- a progress bar on standard error ----------------------------------------------------------
+ *
+ * Only on a terminal, and only for operations longer than half a second.
+ */
+
+struct vbd_ctl_progress {
+	const char *what; /* borrowed */
+	bool enabled;
+	bool shown;
+	uint64_t start_ns;
+	uint64_t drawn_ns; /* time of the last drawing */
+};
+
+/** vbd_ctl_progress_is_seen - whether standard error is a terminal that can show a bar */
+bool vbd_ctl_progress_is_seen(void);
+
+/**
+ * vbd_ctl_progress_init - start the clock
+ * @what: borrowed; label before the bar ("put source")
+ */
+void vbd_ctl_progress_init(struct vbd_ctl_progress *progress, const char *what);
+
+/**
+ * vbd_ctl_progress_update - redraw, at most ten times a second
+ * @total_bytes: 0 if unknown, then only bytes and rate are shown; without bytes, the time of
+ * waiting
+ */
+void vbd_ctl_progress_update(
+	struct vbd_ctl_progress *progress, uint64_t done_bytes, uint64_t total_bytes);
+
+/** vbd_ctl_progress_fini - erase the bar */
+void vbd_ctl_progress_fini(struct vbd_ctl_progress *progress);
 
 #endif
