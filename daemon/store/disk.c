@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "daemon/store/database.h"
 #include "daemon/store/tables.h"
 
 #include <sys/random.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/store/files.h"
+#include "daemon/store/disk.h"
 
 #include "base/text.h"
 

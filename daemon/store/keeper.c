@@ -5,9 +5,7 @@
 #include "base/counter.h"
 #include "base/log.h"
 #include "daemon/core/watch.h"
-#include "daemon/store/database.h"
 #include "daemon/store/disk.h"
-#include "daemon/store/tables.h"
 #include "rdma/fabric/fabric.h"
 
 /* Interval between looks at the store. */
@@ -272,15 +270,6 @@ static void restore_ids(struct vbd_keeper *keeper)
 	}
 }
 
-static void restore_records(struct vbd_keeper *keeper)
-{
-	uint64_t died_wall_ns;
-
-	keeper->deaths = vbd_past_restore_records(&keeper->past, keeper->daemon, &died_wall_ns);
-	if (keeper->deaths)
-		vbd_record_put_deaths(keeper->store, died_wall_ns);
-}
-
 enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *err)
 {
 	struct vbd_keeper *keeper = daemon->keeper;
@@ -296,7 +285,7 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 	keeper->kept_seq = vbd_eventlog_last(daemon->eventlog);
 	vbd_watch_add(vbd_eventlog_watches(daemon->eventlog), &keeper->events);
 	if (keeper->restored)
-		restore_records(keeper);
+		keeper->deaths = vbd_past_restore_records(&keeper->past, daemon, keeper->store);
 	status = vbd_recorder_create(daemon, keeper->store, &daemon->recorder, err);
 	if (status != VBD_OK)
 		return status;

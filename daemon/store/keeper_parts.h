@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of the keeper that keeper.c, past.c and recorder.c share.
+ * The parts of the keeper that history.c has: the past, and the recorder.
  *
  * Control thread; never blocks, but for vbd_past_load().
  */
@@ -45,14 +45,13 @@ void vbd_past_restore(struct vbd_past *past, struct vbd_daemon *daemon, uint64_t
 
 /**
  * vbd_past_restore_records - put the records into the registries; what was open when its run ended
- * has ended with it, of which events tell
- * @ret_died_wall_ns: when the last run ended as far as it is known
+ * has ended with it, of which events tell, and the rows in @store
  *
  * Call this after vbd_past_restore(), when new events are kept. Returns the number of objects that
  * had no end. The control thread.
  */
 size_t vbd_past_restore_records(
-	struct vbd_past *past, struct vbd_daemon *daemon, uint64_t *ret_died_wall_ns);
+	struct vbd_past *past, struct vbd_daemon *daemon, struct vbd_store *store);
 
 /** vbd_past_fini - free all, when nobody reads the event log any more */
 void vbd_past_fini(struct vbd_past *past);

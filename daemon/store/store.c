@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "daemon/store/database.h"
 #include "daemon/store/disk.h"
 
 #include <sys/eventfd.h>

@@ -2,9 +2,9 @@
 #include "daemon/store/tables.h"
 
 #include "base/clock.h"
-#include "daemon/core/eventlog.h"
-#include "daemon/store/database.h"
-#include "daemon/store/files.h"
+#include "base/text.h"
+#include "daemon/core/caller.h"
+#include "daemon/store/disk.h"
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
@@ -195,6 +195,201 @@ void vbd_desired_take(
 			arg);
 	}
 	vbd_rows_free(rows);
+}
+
+/* --- texts that many events have ------------------------------------------------------------- */
+
+struct word {
+	UT_hash_handle hh;
+	char text[];
+};
+
+struct vbd_words {
+	struct word *all;
+};
+
+struct vbd_words *vbd_words_create(void)
+{
+	return calloc(1, sizeof(struct vbd_words));
+}
+
+void vbd_words_free(struct vbd_words *words)
+{
+	struct word *next;
+
+	if (!words)
+		return;
+	for (struct word *word = words->all; word; word = next) {
+		next = word->hh.next;
+		HASH_DEL(words->all, word);
+		free(word);
+	}
+	free(words);
+}
+
+static struct word *find(const struct vbd_words *words, const char *text)
+{
+	struct word *word;
+
+	HASH_FIND_STR(words->all, text, word);
+	return word;
+}
+
+const char *vbd_words_get(struct vbd_words *words, const char *text)
+{
+	struct word *word = find(words, text);
+	size_t len = strlen(text);
+
+	if (word)
+		return word->text;
+	word = calloc(1, sizeof(*word) + len + 1);
+	if (!word)
+		return NULL;
+	memcpy(word->text, text, len + 1);
+	HASH_ADD_KEYPTR(hh, words->all, word->text, len, word);
+	if (word->hh.tbl)
+		return word->text;
+	free(word);
+	return NULL;
+}
+
+/* --- pairs ----------------------------------------------------------------------------------- */
+
+static void add_pair(char pairs[VBD_PAIRS_BYTES], const char *key, const char *value)
+{
+	size_t len = strlen(pairs);
+
+	(void)snprintf(pairs + len, VBD_PAIRS_BYTES - len, "%s%s=%s", len ? "," : "", key, value);
+}
+
+/* Copies the first pair. Returns the text behind it, and NULL if there is none. */
+static const char *next_pair(
+	const char *pairs, char key[VBD_LABEL_BYTES], char value[VBD_LABEL_BYTES])
+{
+	size_t key_len = strcspn(pairs, "=");
+	size_t value_len;
+
+	if (!pairs[key_len])
+		return NULL;
+	(void)snprintf(key, VBD_LABEL_BYTES, "%.*s", (int)key_len, pairs);
+	pairs += key_len + 1;
+	value_len = strcspn(pairs, ",");
+	(void)snprintf(value, VBD_LABEL_BYTES, "%.*s", (int)value_len, pairs);
+	pairs += value_len;
+	return *pairs ? pairs + 1 : pairs;
+}
+
+void vbd_pairs_of_labels(const struct vbd_labels *labels, char pairs[VBD_PAIRS_BYTES])
+{
+	pairs[0] = '\0';
+	for (size_t i = 0; labels && i < labels->count; i++)
+		add_pair(pairs, labels->items[i].key, labels->items[i].value);
+}
+
+struct vbd_labels *vbd_pairs_to_labels(const char *pairs)
+{
+	char key[VBD_LABEL_BYTES], value[VBD_LABEL_BYTES];
+	struct vbd_labels *labels = pairs[0] ? vbd_labels_create(VBD_LABELS_MAX) : NULL;
+
+	if (!labels)
+		return NULL;
+	while (labels->count < VBD_LABELS_MAX && (pairs = next_pair(pairs, key, value)))
+		vbd_labels_add(labels, key, value);
+	return labels;
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void format_words(const struct vbd_event *event, char pairs[VBD_PAIRS_BYTES])
+{
+	pairs[0] = '\0';
+	for (unsigned int i = 0; i < VBD_EVENT_WORD_COUNT; i++) {
+		if (event->words[i])
+			add_pair(pairs, vbd_event_word_name((enum vbd_event_word)i),
+				event->words[i]);
+	}
+}
+
+static bool take_words(struct vbd_event *event, const char *pairs, struct vbd_words *words)
+{
+	char key[VBD_LABEL_BYTES], value[VBD_LABEL_BYTES];
+
+	while ((pairs = next_pair(pairs, key, value))) {
+		for (unsigned int i = 0; i < VBD_EVENT_WORD_COUNT; i++) {
+			if (strcmp(vbd_event_word_name((enum vbd_event_word)i), key) != 0)
+				continue;
+			event->words[i] = vbd_words_get(words, value);
+			if (!event->words[i])
+				return false;
+		}
+	}
+	return true;
+}
+
+#define NEW_SUM                                                                              \
+	VBD_SUM("?1, (SELECT server_id FROM runs ORDER BY id DESC LIMIT 1), ?2, ?3, ?4, ?5," \
+		" nullif(?6, 0), ?7, ?8, ?9, ?10, nullif(?11, 0), ?12")
+
+void vbd_event_put(struct vbd_store *store, const struct vbd_event *event)
+{
+	char data[VBD_PAIRS_BYTES], labels[VBD_PAIRS_BYTES];
+
+	format_words(event, data);
+	vbd_pairs_of_labels(event->labels, labels);
+	(void)vbd_store_put(store, VBD_PROMISE_NOTHING,
+		"INSERT INTO events (seq, run, at_ns, type, severity, kind, object_id,"
+		" name, labels, owner, data, port_num, detail, sum)"
+		" VALUES (?1, (SELECT max(id) FROM runs), ?2, ?3, ?4, ?5, nullif(?6, 0),"
+		" ?7, ?8, ?9, ?10, nullif(?11, 0), ?12, " NEW_SUM
+		") ON CONFLICT DO UPDATE SET seq = seq WHERE run = excluded.run",
+		VBD_VALUES(vbd_value_number(event->seq),
+			vbd_value_number(vbd_clock_wall_of_ns(event->at_ns)),
+			vbd_value_text(vbd_event_type_name(event->type)),
+			vbd_value_text(vbd_severity_name(event->severity)),
+			vbd_value_text(vbd_object_kind_name(event->kind)),
+			vbd_value_number(event->object_id), vbd_value_word(event->name),
+			vbd_value_word(labels),
+			vbd_value_word(event->owner ? event->owner->name : NULL),
+			vbd_value_word(data), vbd_value_number(event->port_num),
+			vbd_value_text(event->detail)));
+}
+
+/* clang-format off */
+static VBD_ENUM_PARSE(
+	parse_type, enum vbd_event_type, 0, VBD_EVENT_TYPE_COUNT, vbd_event_type_name)
+static VBD_ENUM_PARSE(
+	parse_severity, enum vbd_severity, 0, VBD_SEVERITY_COUNT, vbd_severity_name)
+	/* clang-format on */
+
+	bool vbd_event_of_row(const struct vbd_row *row, struct vbd_words *words,
+		struct vbd_callers *callers, struct vbd_event *ret_event)
+{
+	/* Columns are numbered as in the query of vbd_event_table_load(). */
+	const char *kind = vbd_row_text(row, 5), *owner = vbd_row_text(row, 9);
+	struct vbd_event *event = ret_event;
+
+	*event = (struct vbd_event){.seq = vbd_row_number(row, 2),
+		.at_ns = vbd_clock_mono_of_wall_ns(vbd_row_number(row, VBD_EVENT_ROW_AT_NS)),
+		.object_id = vbd_row_number(row, 6),
+		.port_num = (uint8_t)vbd_row_number(row, 11),
+		.labels = vbd_pairs_to_labels(vbd_row_text(row, 8)),
+		.owner = owner[0] ? vbd_callers_get(callers, owner) : NULL};
+	(void)vbd_text_copy(event->name, sizeof(event->name), vbd_row_text(row, 7));
+	(void)vbd_text_copy(event->detail, sizeof(event->detail), vbd_row_text(row, 12));
+	return (event->owner || !owner[0]) && parse_type(vbd_row_text(row, 3), &event->type) &&
+	       parse_severity(vbd_row_text(row, 4), &event->severity) &&
+	       (!kind[0] || vbd_object_kind_parse(kind, &event->kind)) &&
+	       take_words(event, vbd_row_text(row, 10), words);
+}
+
+enum vbd_status vbd_event_table_load(
+	struct vbd_database *database, uint64_t max, struct vbd_link *rows, struct vbd_error *err)
+{
+	return vbd_database_read(database,
+		"SELECT * FROM (SELECT " VBD_RUN_OF_ROW ", at_ns, seq, type, severity, kind,"
+		" object_id, name, labels, owner, data, port_num, detail,"
+		" sum IS " VBD_EVENT_SUM " FROM events ORDER BY seq DESC LIMIT ?1) ORDER BY seq",
+		VBD_VALUES(vbd_value_number(max)), vbd_query_keep, rows, err);
 }
 
 /* --- the bounds ------------------------------------------------------------------------------ */

@@ -17,8 +17,6 @@ struct vbd_callers;
 struct vbd_daemon;
 struct vbd_database;
 struct vbd_link;
-struct vbd_object;
-struct vbd_record;
 struct vbd_store;
 struct vbd_store_mark;
 struct vbd_words;
@@ -157,38 +155,6 @@ bool vbd_event_of_row(const struct vbd_row *row, struct vbd_words *words,
 /** vbd_event_put - keep an event of this run */
 void vbd_event_put(struct vbd_store *store, const struct vbd_event *event);
 
-/* --- `records`: a row for each object of a kind with a history, from its beginning until newer
- * ended objects take its place. A row without an end is of an object that is open, or was when its
- * run was killed. -------------------------------------------------------------------------------
- */
-
-/** vbd_record_table_load - append the newest records of each kind, by kind, the oldest of a kind
- * first; @max: of each kind, VBD_KEPT_WITHIN for one without a history */
-enum vbd_status vbd_record_table_load(struct vbd_database *database,
-	const uint64_t max[VBD_KIND_COUNT], struct vbd_link *rows,
-	struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_record_restore - put the record of a row, which leaves its list, into the registry of its
- * kind; NULL without memory. One without an end has `ended_wall_ns` 0. */
-struct vbd_record *vbd_record_restore(struct vbd_row *row, struct vbd_daemon *daemon);
-
-/** vbd_record_put - keep an object as it is now; @body, its JSON, is copied. Returns false if the
- * store did not take the row. */
-bool vbd_record_put(struct vbd_store *store, const struct vbd_object *object, const char *body);
-
-/** vbd_record_put_gone - forget an object */
-void vbd_record_put_gone(struct vbd_store *store, enum vbd_object_kind kind, uint64_t id);
-
-/** vbd_record_put_moved - an object has got another id, and its row with it */
-void vbd_record_put_moved(
-	struct vbd_store *store, enum vbd_object_kind kind, uint64_t id, uint64_t new_id);
-
-/** vbd_record_put_deaths - note that what earlier runs have left open ended with them */
-void vbd_record_put_deaths(struct vbd_store *store, uint64_t died_wall_ns);
-
-/** vbd_record_die - let an open record end with its run, which was alive at @died_wall_ns */
-void vbd_record_die(struct vbd_record *record, uint64_t died_wall_ns);
-
 /* --- the schema: docs/state.md describes its tables. Each version is a step that is applied once;
  * PRAGMA user_version is the number of steps that a file has. -----------------------------------
  */
@@ -229,11 +195,9 @@ enum vbd_status vbd_schema_read_numbers(struct vbd_database *database,
 enum vbd_status vbd_schema_write_numbers(struct vbd_database *database,
 	const struct vbd_store_mark *numbers, struct vbd_error *err) VBD_MUST_CHECK;
 
-/* --- texts of columns -------------------------------------------------------------------------
- *
- * A pool keeps one copy of each text until the pool is freed: events keep pointers to names, and
- * the names of events of earlier runs come out of the database. Pairs are written as
- * "state=closed,code=timed_out"; no key has '=', and no value ','. One thread at a time. */
+/* --- texts of columns: a pool keeps one copy of each until it is freed, since events keep pointers
+ * to names. One thread at a time. ----------------------------------------------------------------
+ */
 
 /** vbd_words_create - an empty pool; NULL without memory */
 struct vbd_words *vbd_words_create(void);
@@ -244,15 +208,9 @@ void vbd_words_free(struct vbd_words *words);
 /** vbd_words_get - the pool's copy of @text; NULL without memory */
 const char *vbd_words_get(struct vbd_words *words, const char *text);
 
-/* As many pairs as an object may have labels, and a NUL. */
+/* Pairs of a column, as "state=closed,code=timed_out": no key has '=', and no value ','. There is
+ * room for as many as an object may have labels, and a NUL. */
 #define VBD_PAIRS_BYTES (VBD_LABELS_MAX * 2 * VBD_LABEL_BYTES)
-
-/** vbd_pairs_add - append a pair */
-void vbd_pairs_add(char pairs[VBD_PAIRS_BYTES], const char *key, const char *value);
-
-/** vbd_pairs_next - copy the first pair; returns the text behind it, and NULL if there is none */
-const char *vbd_pairs_next(
-	const char *pairs, char key[VBD_LABEL_BYTES], char value[VBD_LABEL_BYTES]);
 
 /** vbd_pairs_of_labels - the pairs of a set of labels; "" for NULL */
 void vbd_pairs_of_labels(const struct vbd_labels *labels, char pairs[VBD_PAIRS_BYTES]);

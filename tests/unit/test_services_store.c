@@ -2,7 +2,7 @@
 /* Runs of a daemon one after the other, with one state_dir. */
 #include "daemon/core/labels.h"
 #include "daemon/store/database.h"
-#include "daemon/store/files.h"
+#include "daemon/store/disk.h"
 #include "daemon/store/keeper.h"
 #include "daemon/store/tables.h"
 #include "tests/unit/scratch.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of the store that are set aside. */
-#include "daemon/store/files.h"
+#include "daemon/store/disk.h"
 
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"

@@ -4,7 +4,7 @@
  * fails once, or for good. No id and no number of an event is given twice, and what was kept is
  * there as soon as the disk is well.
  */
-#include "daemon/store/files.h"
+#include "daemon/store/disk.h"
 #include "daemon/store/keeper.h"
 #include "daemon/store/store.h"
 #include "tests/unit/io_faults.h"
