@@ -8,7 +8,7 @@
 #include "api/resources/handlers.h"
 #include "api/routes.h"
 #include "daemon/store/keeper.h"
-#include "daemon/config/config_reload.h"
+#include "daemon/config/config.h"
 
 /* The first refusals are told in full, the others by one summary in each period: otherwise a client
  * without a role could fill the bounded event log. */

@@ -12,7 +12,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "daemon/config/callers.h"
-#include "daemon/config/specs.h"
+#include "daemon/config/config.h"
 #include "daemon/daemon.h"
 
 struct vbd_api;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/verbsd.h"
 
-#include "daemon/config/config_reload.h"
+#include "daemon/config/config.h"
 #include "daemon/observe/audit.h"
 #include "daemon/sdnotify.h"
 

@@ -2,7 +2,7 @@
 #include "api/http/tls.h"
 
 #include "base/text.h"
-#include "daemon/config/secret_file.h"
+#include "daemon/config/config.h"
 
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>

@@ -5,7 +5,7 @@
 #include "api/resources/keep_spec.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "daemon/config/specs.h"
+#include "daemon/config/config.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/store/keeper.h"
 #include "api/resources/handlers.h"

@@ -5,7 +5,7 @@
 #include "api/resources/connections.h"
 #include "api/resources/labels.h"
 #include "base/attr.h"
-#include "daemon/config/specs.h"
+#include "daemon/config/config.h"
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/labels.h"

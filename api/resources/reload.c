@@ -4,7 +4,7 @@
 #include "api/http/auth.h"
 #include "api/json/encode.h"
 #include "api/resources/context.h"
-#include "daemon/config/config_reload.h"
+#include "daemon/config/config.h"
 
 /* The reload goes on. */
 static void on_gone(struct vbd_request *req, void *arg)

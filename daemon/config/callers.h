@@ -132,8 +132,4 @@ enum vbd_status vbd_callers_find_group(
 /** vbd_token_hash - the SHA-256 of a token; false if the library has none */
 bool vbd_token_hash(const char *token, uint8_t ret_sha256[VBD_SHA256_BYTES]) VBD_MUST_CHECK;
 
-/** vbd_callers_file_read - add the callers of a file; errors as of vbd_caller_list_load() */
-enum vbd_status vbd_callers_file_read(
-	const char *path, struct vbd_caller_list *list, struct vbd_error *err) VBD_MUST_CHECK;
-
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/config/config.h"
 
+#include "base/addr.h"
 #include "base/enum.h"
 #include "base/text.h"
 #include "daemon/config/config_parts.h"
@@ -212,6 +213,64 @@ static const char *next_item(const char *value, char *item, size_t size)
 	return value + len + (value[len] == ',');
 }
 
+/* Split "HOST:PORT" or "[HOST]:PORT". */
+static bool split_port(const char *value, char host[80], uint16_t *ret_port)
+{
+	const char *colon = strrchr(value, ':');
+	size_t host_len;
+
+	if (!colon || !isdigit((unsigned char)colon[1]) ||
+		colon[1 + strspn(colon + 1, "0123456789")] != '\0' || strlen(colon + 1) > 5 ||
+		strtoul(colon + 1, NULL, 10) > 65535)
+		return false;
+	*ret_port = (uint16_t)strtoul(colon + 1, NULL, 10);
+	host_len = (size_t)(colon - value);
+	if (host_len > 2 && value[0] == '[' && colon[-1] == ']') {
+		value++;
+		host_len -= 2;
+	} else if (memchr(value, ':', host_len)) {
+		return false; /* the port of an IPv6 address without brackets is ambiguous */
+	}
+	if (host_len == 0 || host_len >= 80)
+		return false;
+	memcpy(host, value, host_len);
+	host[host_len] = '\0';
+	return true;
+}
+
+static const char *take_scheme(const char *text, enum vbd_config_scheme *ret_scheme)
+{
+	static const char http[] = "http://";
+	static const char https[] = "https://";
+
+	*ret_scheme = VBD_CONFIG_SCHEME_DEFAULT;
+	if (strncmp(text, http, strlen(http)) == 0) {
+		*ret_scheme = VBD_CONFIG_SCHEME_HTTP;
+		return text + strlen(http);
+	}
+	if (strncmp(text, https, strlen(https)) == 0) {
+		*ret_scheme = VBD_CONFIG_SCHEME_HTTPS;
+		return text + strlen(https);
+	}
+	return text;
+}
+
+static bool parse_listen(const char *text, struct vbd_config_listen *ret_listen)
+{
+	struct vbd_config_listen listen = {0};
+	const char *where = take_scheme(text, &listen.scheme);
+	char host[80];
+	uint16_t port;
+
+	if (strlen(text) >= sizeof(listen.text) || !split_port(where, host, &port) ||
+		!vbd_addr_is_own(host) || !vbd_addr_parse(host, port, &listen.addr))
+		return false;
+	(void)snprintf(listen.text, sizeof(listen.text), "%s", text);
+	listen.addr_bytes = (socklen_t)vbd_sockaddr_bytes((const struct sockaddr *)&listen.addr);
+	*ret_listen = listen;
+	return true;
+}
+
 static enum vbd_status set_listen(const struct vbd_config_key *key, struct vbd_config *config,
 	const char *value, struct vbd_error *err)
 {
@@ -225,7 +284,7 @@ static enum vbd_status set_listen(const struct vbd_config_key *key, struct vbd_c
 		if (count == VBD_LISTEN_MAX)
 			return vbd_error_input(err, VBD_E_TOO_LONG, key->name,
 				"%s: more than %d addresses", key->name, VBD_LISTEN_MAX);
-		if (!next || !vbd_config_listen_parse(item, &listen[count]))
+		if (!next || !parse_listen(item, &listen[count]))
 			return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
 				"%s: '%.80s' is not ADDRESS:PORT or [IPV6-ADDRESS]:PORT, in "
 				"numbers, alone or behind http:// or https://",
@@ -394,78 +453,4 @@ void vbd_config_init(struct vbd_config *ret_config)
 		status = set_key(
 			ret_config, &vbd_config_keys[i], vbd_config_keys[i].default_text, NULL);
 	assert(status == VBD_OK);
-}
-
-static void dump_quoted(const char *text, FILE *out)
-{
-	(void)fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			(void)fputc('\\', out);
-		(void)fputc(*text, out);
-	}
-	(void)fputc('"', out);
-}
-
-/* @stride_bytes: from the begin of one text to that of the next */
-static void dump_list(const char *texts, size_t stride_bytes, size_t count, bool is_list, FILE *out)
-{
-	(void)fputs(is_list ? "[" : "", out);
-	for (size_t i = 0; i < count; i++) {
-		(void)fputs(i ? ", " : "", out);
-		dump_quoted(texts + i * stride_bytes, out);
-	}
-	(void)fputs(is_list ? "]" : "", out);
-}
-
-static void dump_value(const struct vbd_config *config, const struct vbd_config_key *key, FILE *out)
-{
-	const void *member = (const char *)config + key->offset;
-
-	switch (key->kind) {
-	case VBD_CONFIG_NUMBER:
-		(void)fprintf(out, "%llu", (unsigned long long)*(const uint64_t *)member);
-		break;
-	case VBD_CONFIG_MODE:
-		(void)fprintf(out, "%04llo", (unsigned long long)*(const uint64_t *)member);
-		break;
-	case VBD_CONFIG_TEXT:
-		dump_quoted(member, out);
-		break;
-	case VBD_CONFIG_FLAG:
-		(void)fputs(*(const bool *)member ? "true" : "false", out);
-		break;
-	case VBD_CONFIG_LISTEN:
-		/* A list of one is dumped as its text. */
-		dump_list(config->listen[0].text, sizeof(config->listen[0]), config->listen_count,
-			config->listen_count != 1, out);
-		break;
-	case VBD_CONFIG_HOSTS:
-		dump_list(config->allowed_hosts[0], sizeof(config->allowed_hosts[0]),
-			config->allowed_hosts_count, true, out);
-		break;
-	case VBD_CONFIG_CPUS:
-		dump_quoted(config->cpu_affinity.text, out);
-		break;
-	case VBD_CONFIG_WORD:
-		(void)fputs(key->words[*(const unsigned int *)member], out);
-		break;
-	}
-}
-
-void vbd_config_dump(const struct vbd_config *config, FILE *out)
-{
-	enum vbd_config_section before = VBD_CONFIG_TOP;
-
-	for (size_t i = 0; i < vbd_config_key_count; i++) {
-		const char *name;
-		enum vbd_config_section section = vbd_config_section_of(&vbd_config_keys[i], &name);
-
-		if (section != before)
-			(void)fprintf(out, "%s:\n", section_names[section]);
-		before = section;
-		(void)fprintf(out, "%s%s: ", section == VBD_CONFIG_TOP ? "" : "  ", name);
-		dump_value(config, &vbd_config_keys[i], out);
-		(void)fputc('\n', out);
-	}
 }

@@ -196,4 +196,89 @@ void vbd_descriptors_raise(const struct vbd_config *config);
  */
 uint64_t vbd_descriptors_for_http(const struct vbd_config *config);
 
+/* --- the keys that may change while the daemon runs ------------------------------------------ */
+
+/* At least the number of keys. */
+#define VBD_CONFIG_CHANGES_MAX 96
+
+/* Keys whose values differ, as static strings. */
+struct vbd_config_changes {
+	const char *taken[VBD_CONFIG_CHANGES_MAX]; /* the daemon can take them up */
+	size_t n_taken;
+	const char *left[VBD_CONFIG_CHANGES_MAX]; /* keys that need a restart */
+	size_t n_left;
+};
+
+/** vbd_config_compare - find the keys that differ between two configurations; any thread that may
+ * read both */
+void vbd_config_compare(const struct vbd_config *config, const struct vbd_config *fresh,
+	struct vbd_config_changes *ret_changes);
+
+/** vbd_config_take - copy the keys of @fresh that may change while the daemon runs, and its tokens;
+ * control thread */
+void vbd_config_take(struct vbd_config *config, const struct vbd_config *fresh);
+
+/* --- the lists `listeners`, `buffers` and `connections` of the file: objects that verbsd keeps. An
+ * item has the members of the request that makes such an object, in YAML; here it becomes JSON, for
+ * the decoder of that request. A number of a member in bytes or in ms may have a unit, as other
+ * keys of the file. -------------------------------------------------------------------------------
+ */
+
+/* Items of all lists together. */
+#define VBD_SPECS_MAX 1024
+
+/* The keys of the lists. */
+#define VBD_SPEC_LISTENERS   "listeners"
+#define VBD_SPEC_BUFFERS     "buffers"
+#define VBD_SPEC_CONNECTIONS "connections"
+
+struct vbd_config_spec {
+	const char *list;  /* VBD_SPEC_LISTENERS, _BUFFERS or _CONNECTIONS */
+	char *body;	   /* JSON: an object */
+	unsigned int line; /* of the file */
+};
+
+/* Zeros: an empty list. */
+struct vbd_config_specs {
+	struct vbd_config_spec *items;
+	size_t count;
+	char path[256]; /* of the file, for messages */
+};
+
+/**
+ * vbd_config_specs_load - read the lists of a file that vbd_config_load() has read
+ * @ret_specs: the caller's, ended by vbd_config_specs_fini(); unchanged after an error
+ *
+ * Returns VBD_E_WRONG_TYPE for what is no list of mappings, VBD_E_TOO_LONG for more than
+ * VBD_SPECS_MAX items, VBD_E_NO_MEMORY, or as vbd_config_load(). The error's text begins with
+ * "path:line: ". Any thread; blocks on the file system.
+ */
+enum vbd_status vbd_config_specs_load(
+	const char *path, struct vbd_config_specs *ret_specs, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_config_specs_fini - free all; a list of zeros is fine */
+void vbd_config_specs_fini(struct vbd_config_specs *specs);
+
+/* --- small files that hold secrets: tokens, keys. Such a file is of use only while nobody else can
+ * change it, and no stranger can read it. ----------------------------------------------------- */
+
+/**
+ * vbd_secret_file_read - read a whole file that only its owner can change
+ * @path:	any length; the error's text has its first 100 characters
+ * @text:	filled in with the file's bytes and a terminating 0; all zeros after an error
+ * @text_bytes: size of @text; a file of @text_bytes or more is refused
+ * @ret_len:	length in bytes, without the 0; the file may contain zeros itself
+ *
+ * The group may read: a credential of systemd has mode 0440 and an access list that names one user.
+ *
+ * Returns VBD_OK; VBD_E_NOT_FOUND; VBD_E_PERMISSION_DENIED if the file can't be opened, others can
+ * read or change it, the group can change it, or it belongs neither to root nor to the daemon's own
+ * user; VBD_E_BAD_VALUE for anything but a regular file; VBD_E_TOO_LONG. The text of @err begins
+ * with the path.
+ *
+ * Any thread. Blocks on the file system, but never on a FIFO or a terminal.
+ */
+enum vbd_status vbd_secret_file_read(const char *path, char *text, size_t text_bytes,
+	size_t *ret_len, struct vbd_error *err) VBD_MUST_CHECK;
+
 #endif

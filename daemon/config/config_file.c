@@ -1,49 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/attr.h"
 #include "base/text.h"
 #include "daemon/config/config_parts.h"
-#include "daemon/config/config_yaml.h"
-#include "daemon/config/specs.h"
 
-struct reader {
-	const char *path;
-	yaml_document_t document;
-	struct vbd_config *config;
-	struct vbd_error *err;
-};
+#include <jansson.h>
 
-static enum vbd_status refuse(
-	struct reader *reader, const yaml_node_t *node, const struct vbd_error *cause)
-{
-	return vbd_error_input(reader->err, cause->status, cause->pointer, "%s:%zu: %s",
-		vbd_text_path(reader->path).text, node->start_mark.line + 1, cause->text);
-}
-
-static enum vbd_status refuse_value(struct reader *reader, const yaml_node_t *node,
-	enum vbd_status status, const char *key, const char *what)
-{
-	struct vbd_error cause = {0};
-
-	(void)vbd_error_input(&cause, status, key, "%s: %s", key[0] ? key : "the file", what);
-	return refuse(reader, node, &cause);
-}
-
-static enum vbd_status refuse_shape(
-	struct reader *reader, const yaml_node_t *node, const char *key, const char *wanted)
-{
-	char what[80];
-
-	(void)snprintf(what, sizeof(what), "needs %s, not %s", wanted,
-		node->type == YAML_SEQUENCE_NODE  ? "a list"
-		: node->type == YAML_MAPPING_NODE ? "a mapping of keys"
-						  : "one value");
-	return refuse_value(reader, node, VBD_E_BAD_VALUE, key, what);
-}
-
-static yaml_node_t *node_of(struct reader *reader, int index)
-{
-	return yaml_document_get_node(&reader->document, index);
-}
+/* A list may refer to one part of the file often, so that its JSON would be much longer. */
+#define BODY_MAX_BYTES ((size_t)64 * 1024)
+#define DEPTH_MAX      8
 
 /* All of a section or a list may be commented out. */
 static bool is_nothing(const yaml_node_t *node)
@@ -65,64 +28,74 @@ static bool is_alias(const yaml_node_t *node, const yaml_node_t *before)
 	return node->start_mark.index < before->start_mark.index;
 }
 
-/* --- values ---------------------------------------------------------------------------------- */
+/* --- the keys -------------------------------------------------------------------------------- */
 
-static enum vbd_status set(
-	struct reader *reader, const yaml_node_t *node, const char *key, const char *value)
+static enum vbd_status set(struct vbd_yaml *yaml, const yaml_node_t *node,
+	struct vbd_config *config, const char *key, const char *value)
 {
 	struct vbd_error cause = {0};
 
-	if (vbd_config_set(reader->config, key, value, &cause) == VBD_OK)
+	if (vbd_config_set(config, key, value, &cause) == VBD_OK)
 		return VBD_OK;
-	return refuse(reader, node, &cause);
+	return vbd_yaml_refuse(yaml, node, cause.status, cause.pointer, "%s", cause.text);
 }
+
+static enum vbd_status refuse_value(struct vbd_yaml *yaml, const yaml_node_t *node,
+	enum vbd_status status, const char *key, const char *reason)
+{
+	return vbd_yaml_refuse(yaml, node, status, key, "%s: %s", key, reason);
+}
+
+/* A list of texts while it is read. */
+struct texts {
+	struct vbd_config *config;
+	const char *key;
+	const yaml_node_t *list;
+	char joined[4096]; /* by commas */
+};
 
 /* The list is set once more with each of its items, so that an error has the line of its item. */
-static enum vbd_status set_list(struct reader *reader, const yaml_node_t *list, const char *key)
+static enum vbd_status set_item(struct vbd_yaml *yaml, const yaml_node_t *item, void *arg)
 {
-	char joined[4096] = "";
-	size_t len = 0;
-	enum vbd_status status = set(reader, list, key, "");
+	struct texts *texts = arg;
+	const char *text = vbd_yaml_text(item);
+	size_t len = strlen(texts->joined);
 
-	for (yaml_node_item_t *item = list->data.sequence.items.start;
-		item < list->data.sequence.items.top && status == VBD_OK; item++) {
-		const yaml_node_t *node = node_of(reader, *item);
-		const char *text = vbd_yaml_text(node);
-
-		if (!text || is_alias(node, list))
-			return refuse_value(
-				reader, list, VBD_E_BAD_VALUE, key, "needs a list of texts");
-		if (len + strlen(text) + 2 > sizeof(joined))
-			return refuse_value(reader, node, VBD_E_TOO_LONG, key, "too long");
-		len += (size_t)snprintf(
-			joined + len, sizeof(joined) - len, "%s%s", len ? "," : "", text);
-		status = set(reader, node, key, joined);
-	}
-	return status;
+	if (!text || is_alias(item, texts->list))
+		return refuse_value(
+			yaml, texts->list, VBD_E_BAD_VALUE, texts->key, "needs a list of texts");
+	if (len + strlen(text) + 2 > sizeof(texts->joined))
+		return refuse_value(yaml, item, VBD_E_TOO_LONG, texts->key, "too long");
+	(void)snprintf(
+		texts->joined + len, sizeof(texts->joined) - len, "%s%s", len ? "," : "", text);
+	return set(yaml, item, texts->config, texts->key, texts->joined);
 }
 
-static enum vbd_status set_value(struct reader *reader, const yaml_node_t *node, const char *key)
+static enum vbd_status set_value(
+	struct vbd_yaml *yaml, const yaml_node_t *node, struct vbd_config *config, const char *key)
 {
 	enum vbd_config_kind kind = vbd_config_kind_of(key);
 	bool may_be_list = kind == VBD_CONFIG_HOSTS || kind == VBD_CONFIG_LISTEN;
+	struct texts texts = {.config = config, .key = key, .list = node};
+	enum vbd_status status;
 
-	if (may_be_list && node->type == YAML_SEQUENCE_NODE)
-		return set_list(reader, node, key);
+	if (may_be_list && node->type == YAML_SEQUENCE_NODE) {
+		status = set(yaml, node, config, key, "");
+		return status ? status : vbd_yaml_each_item(yaml, node, key, set_item, &texts);
+	}
 	if (kind == VBD_CONFIG_HOSTS && is_nothing(node))
 		return VBD_OK;
 	if (is_nothing(node))
 		return refuse_value(
-			reader, node, VBD_E_BAD_VALUE, key, "has no value; \"\" is the empty one");
+			yaml, node, VBD_E_BAD_VALUE, key, "has no value; \"\" is the empty one");
 	if (kind == VBD_CONFIG_HOSTS || (may_be_list && node->type != YAML_SCALAR_NODE))
-		return refuse_shape(reader, node, key, "a list");
+		return vbd_yaml_refuse_shape(yaml, node, key, "a list");
 	if (node->type != YAML_SCALAR_NODE)
-		return refuse_shape(reader, node, key, "one value");
+		return vbd_yaml_refuse_shape(yaml, node, key, "one value");
 	if (!vbd_yaml_text(node))
-		return refuse_value(reader, node, VBD_E_BAD_VALUE, key, "has a NUL");
-	return set(reader, node, key, vbd_yaml_text(node));
+		return refuse_value(yaml, node, VBD_E_BAD_VALUE, key, "has a NUL");
+	return set(yaml, node, config, key, vbd_yaml_text(node));
 }
-
-/* --- mappings -------------------------------------------------------------------------------- */
 
 static bool is_section(const char *name)
 {
@@ -133,65 +106,296 @@ static bool is_section(const char *name)
 	return false;
 }
 
-/* specs.c reads these lists. */
-static bool is_spec(const char *name)
+/* The name of a list of objects in VBD_SPEC_LISTENERS, etc.; NULL for another key. */
+static const char *spec_list(const char *name)
 {
-	return strcmp(name, VBD_SPEC_LISTENERS) == 0 || strcmp(name, VBD_SPEC_BUFFERS) == 0 ||
-	       strcmp(name, VBD_SPEC_CONNECTIONS) == 0;
+	static const char *const lists[] = {
+		VBD_SPEC_LISTENERS, VBD_SPEC_BUFFERS, VBD_SPEC_CONNECTIONS};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(lists); i++) {
+		if (strcmp(name, lists[i]) == 0)
+			return lists[i];
+	}
+	return NULL;
 }
 
-static enum vbd_status set_pairs(
-	struct reader *reader, const yaml_node_t *mapping, const char *section);
-
-static enum vbd_status set_pair(struct reader *reader, const yaml_node_t *mapping,
-	const yaml_node_pair_t *pair, const char *section)
+static enum vbd_status set_pair(
+	struct vbd_yaml *yaml, const struct vbd_yaml_pair *pair, void *config)
 {
-	const yaml_node_t *key = node_of(reader, pair->key);
-	const yaml_node_t *value = node_of(reader, pair->value);
-	const char *name = vbd_yaml_text(key);
-	char whole[120];
+	bool at_top = strcmp(pair->name, pair->path) == 0;
 
-	if (!name)
-		return refuse_value(reader, key, VBD_E_BAD_VALUE, section, "a key is one text");
-	(void)snprintf(whole, sizeof(whole), "%s%s%s", section, *section ? "." : "", name);
-	if (vbd_yaml_is_repeated(&reader->document, mapping, pair))
-		return refuse_value(reader, key, VBD_E_BAD_VALUE, whole, "is there already");
-	if (!*section && is_spec(name))
+	if (at_top && spec_list(pair->name))
 		return VBD_OK;
-	if (is_alias(value, key))
-		return refuse_value(reader, key, VBD_E_BAD_VALUE, whole, "aliases are not allowed");
-	return !*section && is_section(name) ? set_pairs(reader, value, name)
-					     : set_value(reader, value, whole);
-}
-
-static enum vbd_status set_pairs(
-	struct reader *reader, const yaml_node_t *mapping, const char *section)
-{
-	enum vbd_status status = VBD_OK;
-
-	if (is_nothing(mapping))
+	if (is_alias(pair->value, pair->key))
+		return refuse_value(
+			yaml, pair->key, VBD_E_BAD_VALUE, pair->path, "aliases are not allowed");
+	if (!at_top || !is_section(pair->name))
+		return set_value(yaml, pair->value, config, pair->path);
+	if (is_nothing(pair->value))
 		return VBD_OK;
-	if (mapping->type != YAML_MAPPING_NODE)
-		return refuse_shape(reader, mapping, section, "a mapping of keys");
-	for (yaml_node_pair_t *pair = mapping->data.mapping.pairs.start;
-		pair < mapping->data.mapping.pairs.top && status == VBD_OK; pair++)
-		status = set_pair(reader, mapping, pair, section);
-	return status;
+	return vbd_yaml_each_pair(yaml, pair->value, pair->name, set_pair, config);
 }
 
 enum vbd_status vbd_config_load(struct vbd_config *config, const char *path, struct vbd_error *err)
 {
 	struct vbd_config changed = *config;
-	struct reader reader = {.path = path, .config = &changed, .err = err};
-	enum vbd_status status = vbd_config_load_yaml(path, &reader.document, err);
+	struct vbd_yaml yaml = {.path = path, .key = "", .err = err};
+	enum vbd_status status = vbd_yaml_load(&yaml);
 	const yaml_node_t *root;
 
 	if (status != VBD_OK)
 		return status;
-	root = yaml_document_get_root_node(&reader.document);
-	status = root ? set_pairs(&reader, root, "") : VBD_OK;
-	yaml_document_delete(&reader.document);
+	root = yaml_document_get_root_node(&yaml.document);
+	if (root && !is_nothing(root))
+		status = vbd_yaml_each_pair(&yaml, root, "", set_pair, &changed);
+	yaml_document_delete(&yaml.document);
 	if (status == VBD_OK)
 		*config = changed;
 	return status;
+}
+
+/* --- the dump -------------------------------------------------------------------------------- */
+
+static void dump_quoted(const char *text, FILE *out)
+{
+	(void)fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			(void)fputc('\\', out);
+		(void)fputc(*text, out);
+	}
+	(void)fputc('"', out);
+}
+
+/* @stride_bytes: from the begin of one text to that of the next */
+static void dump_list(const char *texts, size_t stride_bytes, size_t count, bool is_list, FILE *out)
+{
+	(void)fputs(is_list ? "[" : "", out);
+	for (size_t i = 0; i < count; i++) {
+		(void)fputs(i ? ", " : "", out);
+		dump_quoted(texts + i * stride_bytes, out);
+	}
+	(void)fputs(is_list ? "]" : "", out);
+}
+
+static void dump_value(const struct vbd_config *config, const struct vbd_config_key *key, FILE *out)
+{
+	const void *member = (const char *)config + key->offset;
+
+	switch (key->kind) {
+	case VBD_CONFIG_NUMBER:
+		(void)fprintf(out, "%llu", (unsigned long long)*(const uint64_t *)member);
+		break;
+	case VBD_CONFIG_MODE:
+		(void)fprintf(out, "%04llo", (unsigned long long)*(const uint64_t *)member);
+		break;
+	case VBD_CONFIG_TEXT:
+		dump_quoted(member, out);
+		break;
+	case VBD_CONFIG_FLAG:
+		(void)fputs(*(const bool *)member ? "true" : "false", out);
+		break;
+	case VBD_CONFIG_LISTEN:
+		/* A list of one is dumped as its text. */
+		dump_list(config->listen[0].text, sizeof(config->listen[0]), config->listen_count,
+			config->listen_count != 1, out);
+		break;
+	case VBD_CONFIG_HOSTS:
+		dump_list(config->allowed_hosts[0], sizeof(config->allowed_hosts[0]),
+			config->allowed_hosts_count, true, out);
+		break;
+	case VBD_CONFIG_CPUS:
+		dump_quoted(config->cpu_affinity.text, out);
+		break;
+	case VBD_CONFIG_WORD:
+		(void)fputs(key->words[*(const unsigned int *)member], out);
+		break;
+	}
+}
+
+void vbd_config_dump(const struct vbd_config *config, FILE *out)
+{
+	enum vbd_config_section before = VBD_CONFIG_TOP;
+
+	for (size_t i = 0; i < vbd_config_key_count; i++) {
+		const char *name;
+		enum vbd_config_section section = vbd_config_section_of(&vbd_config_keys[i], &name);
+
+		if (section != before)
+			(void)fprintf(out, "%s:\n", vbd_config_section_name(section));
+		before = section;
+		(void)fprintf(out, "%s%s: ", section == VBD_CONFIG_TOP ? "" : "  ", name);
+		dump_value(config, &vbd_config_keys[i], out);
+		(void)fputc('\n', out);
+	}
+}
+
+/* --- the lists of objects -------------------------------------------------------------------- */
+
+/* A mapping or a list of an item while it is read. */
+struct level {
+	json_t *json;	    /* an object or an array */
+	const char *path;   /* key of the list of the item */
+	int depth;	    /* levels that may be below */
+	size_t *left_bytes; /* of the JSON of the item, about */
+};
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t len = strlen(name);
+
+	return len > strlen(end) && strcmp(name + len - strlen(end), end) == 0;
+}
+
+/* @name: of the member whose value it is; "" for an item of a list. */
+static json_t *scalar_json(const yaml_node_t *node, const char *name)
+{
+	const char *text = (const char *)node->data.scalar.value;
+	size_t len = node->data.scalar.length;
+	uint64_t number;
+	json_t *json;
+
+	if (node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE || strlen(text) != len)
+		return json_stringn(text, len);
+	if (!text[0] || strcmp(text, "~") == 0)
+		return json_null();
+	if (ends_with(name, "_bytes") && vbd_parse_size(text, &number))
+		return json_integer((json_int_t)number);
+	if (ends_with(name, "_ms") && vbd_parse_duration(text, "ms", &number))
+		return json_integer((json_int_t)number);
+	json = json_loads(text, JSON_DECODE_ANY, NULL); /* a number or a word of JSON */
+	if (json && !json_is_real(json))
+		return json;
+	json_decref(json);
+	return json_string(text);
+}
+
+static enum vbd_status put_pair(
+	struct vbd_yaml *yaml, const struct vbd_yaml_pair *pair, void *level);
+static enum vbd_status put_item(struct vbd_yaml *yaml, const yaml_node_t *item, void *level);
+
+/* Adds the JSON of a node to that of @above. */
+static enum vbd_status put_node(
+	struct vbd_yaml *yaml, const yaml_node_t *node, const char *name, const struct level *above)
+{
+	struct level level = {
+		.path = above->path, .depth = above->depth - 1, .left_bytes = above->left_bytes};
+	size_t bytes = node->type == YAML_SCALAR_NODE ? node->data.scalar.length + 4 : 4;
+	int rc;
+
+	if (level.depth < 0 || bytes > *level.left_bytes)
+		return refuse_value(
+			yaml, node, VBD_E_BAD_VALUE, level.path, "an item is too long or too deep");
+	*level.left_bytes -= bytes;
+	level.json = node->type == YAML_SCALAR_NODE    ? scalar_json(node, name)
+		     : node->type == YAML_MAPPING_NODE ? json_object()
+						       : json_array();
+	rc = json_is_array(above->json) ? json_array_append_new(above->json, level.json)
+					: json_object_set_new(above->json, name, level.json);
+	if (rc != 0)
+		return refuse_value(yaml, node, VBD_E_NO_MEMORY, level.path, "no memory");
+	if (node->type == YAML_MAPPING_NODE)
+		return vbd_yaml_each_pair(yaml, node, level.path, put_pair, &level);
+	if (node->type == YAML_SEQUENCE_NODE)
+		return vbd_yaml_each_item(yaml, node, level.path, put_item, &level);
+	return VBD_OK;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): DEPTH_MAX bounds the depth */
+static enum vbd_status put_pair(
+	struct vbd_yaml *yaml, const struct vbd_yaml_pair *pair, void *level)
+{
+	return put_node(yaml, pair->value, pair->name, level);
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): DEPTH_MAX bounds the depth */
+static enum vbd_status put_item(struct vbd_yaml *yaml, const yaml_node_t *item, void *level)
+{
+	return put_node(yaml, item, "", level);
+}
+
+/* All lists while they are read. */
+struct lists {
+	const char *name; /* of the list that is read */
+	struct vbd_config_specs specs;
+};
+
+static enum vbd_status add_spec(struct vbd_yaml *yaml, const yaml_node_t *node, void *arg)
+{
+	struct lists *lists = arg;
+	struct vbd_config_specs *specs = &lists->specs;
+	size_t left_bytes = BODY_MAX_BYTES;
+	const struct level level = {.json = json_array(),
+		.path = lists->name,
+		.depth = DEPTH_MAX,
+		.left_bytes = &left_bytes};
+	struct vbd_config_spec *items =
+		reallocarray(specs->items, specs->count + 1, sizeof(*items));
+	struct vbd_config_spec spec = {
+		.list = lists->name, .line = (unsigned int)node->start_mark.line + 1};
+	enum vbd_status status;
+
+	specs->items = items ? items : specs->items;
+	if (node->type != YAML_MAPPING_NODE)
+		status = refuse_value(
+			yaml, node, VBD_E_WRONG_TYPE, lists->name, "an item is a mapping of keys");
+	else if (specs->count == VBD_SPECS_MAX)
+		status = refuse_value(yaml, node, VBD_E_TOO_LONG, lists->name,
+			"listeners, buffers and connections are more than 1024 together");
+	else
+		status = put_node(yaml, node, "", &level);
+	if (status == VBD_OK)
+		spec.body = json_dumps(json_array_get(level.json, 0), JSON_COMPACT);
+	json_decref(level.json);
+	if (status == VBD_OK && (!items || !spec.body)) {
+		free(spec.body);
+		status = refuse_value(yaml, node, VBD_E_NO_MEMORY, lists->name, "no memory");
+	}
+	if (status == VBD_OK)
+		items[specs->count++] = spec;
+	return status;
+}
+
+static enum vbd_status read_list(struct vbd_yaml *yaml, const struct vbd_yaml_pair *pair, void *arg)
+{
+	struct lists *lists = arg;
+	const yaml_node_t *value = pair->value;
+
+	lists->name = spec_list(pair->name);
+	/* All of a list may be commented out. */
+	if (!lists->name || (value->type == YAML_SCALAR_NODE && value->data.scalar.length == 0))
+		return VBD_OK;
+	if (value->type != YAML_SEQUENCE_NODE)
+		return refuse_value(yaml, value, VBD_E_WRONG_TYPE, lists->name, "needs a list");
+	return vbd_yaml_each_item(yaml, value, lists->name, add_spec, lists);
+}
+
+enum vbd_status vbd_config_specs_load(
+	const char *path, struct vbd_config_specs *ret_specs, struct vbd_error *err)
+{
+	struct vbd_yaml yaml = {.path = path, .key = "", .err = err};
+	struct lists lists = {0};
+	enum vbd_status status = vbd_yaml_load(&yaml);
+	const yaml_node_t *root;
+
+	if (status != VBD_OK)
+		return status;
+	(void)snprintf(lists.specs.path, sizeof(lists.specs.path), "%s", path);
+	root = yaml_document_get_root_node(&yaml.document);
+	if (root && root->type == YAML_MAPPING_NODE)
+		status = vbd_yaml_each_pair(&yaml, root, "", read_list, &lists);
+	yaml_document_delete(&yaml.document);
+	if (status == VBD_OK)
+		*ret_specs = lists.specs;
+	else
+		vbd_config_specs_fini(&lists.specs);
+	return status;
+}
+
+void vbd_config_specs_fini(struct vbd_config_specs *specs)
+{
+	for (size_t i = 0; i < specs->count; i++)
+		free(specs->items[i].body);
+	free(specs->items);
+	*specs = (struct vbd_config_specs){0};
 }

@@ -2,12 +2,11 @@
 /*
  * Interfaces between the files of the configuration:
  *
- *   config_check.c  tokens, and keys whose values depend on each other
- *   secret_file.c   files that strangers can't read
- *   config_file.c   the keys of the YAML file
+ *   config_check.c  tokens, keys whose values depend on each other, and keys that differ
+ *   config_file.c   the keys and the lists of the YAML file, and the dump of the keys
+ *   callers.c       the file of callers
  *   config_yaml.c   files, and YAML in them
- *   config.c        keys, their values in and out
- *   config_listen.c the addresses of `listen`
+ *   config.c        keys, and their values
  *
  * Each file calls only those below it in this list.
  */
@@ -16,7 +15,7 @@
 
 #include "daemon/config/config.h"
 
-#include <sys/stat.h>
+#include <yaml.h>
 
 enum vbd_config_kind {
 	VBD_CONFIG_NUMBER, /* uint64_t, from min to max */
@@ -54,10 +53,6 @@ enum vbd_config_section {
 	VBD_CONFIG_SECTION_COUNT,
 };
 
-/** vbd_config_listen_parse - parse "ADDRESS:PORT" or "[IPV6-ADDRESS]:PORT", all numeric, with
- * "http://" or "https://" before it or without; false if @text has another form */
-bool vbd_config_listen_parse(const char *text, struct vbd_config_listen *ret_listen);
-
 /** vbd_config_section_name - "records", "limits"; "" for the top */
 const char *vbd_config_section_name(enum vbd_config_section section);
 
@@ -68,14 +63,63 @@ enum vbd_config_section vbd_config_section_of(
 /** vbd_config_kind_of - the kind of a key; VBD_CONFIG_TEXT if there is no such key */
 enum vbd_config_kind vbd_config_kind_of(const char *key);
 
+/* A YAML file while it is read: one document, whose nodes have their lines. */
+struct vbd_yaml {
+	const char *path;      /* for messages */
+	const char *key;       /* of the configuration that names the file; "" for its own file */
+	struct vbd_error *err; /* gets the first fault */
+	yaml_document_t document;
+};
+
 /**
- * vbd_config_read_file - read a regular file of at most @text_bytes - 1 bytes; a longer one and
- * anything but a regular file are errors
- * @text: not terminated
+ * vbd_yaml_parse - read the only document of a text
  *
- * In config_yaml.c. Blocks on the file system, but never on a FIFO.
+ * The caller deletes the document with yaml_document_delete(); its root is NULL if the text is
+ * empty.
+ *
+ * VBD_E_BAD_VALUE with the line if the text is no YAML, has a second document, which nobody would
+ * read, or a tag, which nobody would heed; VBD_E_NO_MEMORY. Any thread. Does not block.
  */
-enum vbd_status vbd_config_read_file(const char *path, char *text, size_t text_bytes,
-	size_t *ret_len, struct stat *ret_stat, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_yaml_parse(
+	struct vbd_yaml *yaml, const char *text, size_t len_bytes) VBD_MUST_CHECK;
+
+/** vbd_yaml_load - vbd_yaml_parse() for the configuration file, of at most 64 KiB, or
+ * VBD_E_NOT_FOUND, _PERMISSION_DENIED, _TOO_LONG, and _BAD_VALUE for anything but a regular file.
+ * Blocks on the file system, but never on a FIFO. */
+enum vbd_status vbd_yaml_load(struct vbd_yaml *yaml) VBD_MUST_CHECK;
+
+/** vbd_yaml_refuse - record the fault of a node: "path:line: " and the text
+ * @key: of the configuration; NULL: the one that names the file */
+enum vbd_status vbd_yaml_refuse(struct vbd_yaml *yaml, const yaml_node_t *node,
+	enum vbd_status status, const char *key, const char *fmt, ...) VBD_PRINTF(5, 6);
+
+/** vbd_yaml_refuse_shape - VBD_E_BAD_VALUE: "key: needs a list, not a mapping of keys" */
+enum vbd_status vbd_yaml_refuse_shape(
+	struct vbd_yaml *yaml, const yaml_node_t *node, const char *key, const char *wanted);
+
+/** vbd_yaml_text - the text of a node; NULL if the node is no text, or one with a NUL in it: its
+ * beginning must not stand for all of it */
+const char *vbd_yaml_text(const yaml_node_t *node);
+
+/* A pair of a mapping. */
+struct vbd_yaml_pair {
+	const char *name; /* the text of the key */
+	const char *path; /* "limits.buffers": with the key of the mapping before it */
+	const yaml_node_t *key, *value;
+};
+
+/** vbd_yaml_each_pair - call @cb for each pair, until it fails; refuses anything but a mapping, and
+ * a key that is no text, or is there already
+ * @path: the key of the mapping; "" for the whole file */
+enum vbd_status vbd_yaml_each_pair(struct vbd_yaml *yaml, const yaml_node_t *mapping,
+	const char *path,
+	enum vbd_status (*cb)(struct vbd_yaml *yaml, const struct vbd_yaml_pair *pair, void *arg),
+	void *arg) VBD_MUST_CHECK;
+
+/** vbd_yaml_each_item - call @cb for each item, until it fails; refuses anything but a list
+ * @path: the key of the list; "" for the whole file */
+enum vbd_status vbd_yaml_each_item(struct vbd_yaml *yaml, const yaml_node_t *list, const char *path,
+	enum vbd_status (*cb)(struct vbd_yaml *yaml, const yaml_node_t *item, void *arg),
+	void *arg) VBD_MUST_CHECK;
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random bytes as the configuration file, with its lists of kept objects. */
 #include "daemon/config/config.h"
-#include "daemon/config/specs.h"
 
 #include <stdlib.h>
 #include <string.h>

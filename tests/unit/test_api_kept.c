@@ -5,7 +5,7 @@
 #include "api/routes.h"
 #include "base/clock.h"
 #include "base/memfd.h"
-#include "daemon/config/specs.h"
+#include "daemon/config/config.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/drain.h"
 #include "daemon/kept/held.h"

@@ -2,7 +2,7 @@
 /* Each object belongs to the caller that asked for the object, and has the labels of that request,
  * whoever else asks at the same time. */
 #include "api/routes.h"
-#include "daemon/config/specs.h"
+#include "daemon/config/config.h"
 #include "daemon/core/labels.h"
 #include "daemon/kept/reconciler.h"
 #include "tests/unit/rest.h"

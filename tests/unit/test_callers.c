@@ -216,9 +216,9 @@ CALLERS_TEST(test_callers__a_bad_value_is_told_with_its_line)
 		{"- name: \"a\n", 1, "end of stream"},
 		{"- name: a\n  role: read\n---\n- name: b\n  role: control\n", 3,
 			"second document"},
-		{"- name: a\n  role: read\n  role: control\n", 3, "key is there already"},
+		{"- name: a\n  role: read\n  role: control\n", 3, "role: is there already"},
 		{"- name: a\n  role: read\n  quotas: {streams: 1,\n    streams: 2}\n", 4,
-			"key is there already"},
+			"quotas.streams: is there already"},
 		{"- name: a\n  role: !x read\n", 2, "tags"},
 		{"- &a\n  name: a\n  role: read\n- <<: *a\n  name: b\n", 4, "no '<<'"},
 	};

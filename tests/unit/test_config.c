@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/config/config.h"
-#include "daemon/config/config_reload.h"
 
 #include "base/text.h"
 #include "tests/unit/unit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects of the configuration file, as JSON. */
-#include "daemon/config/specs.h"
+#include "daemon/config/config.h"
 
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
@@ -84,8 +84,8 @@ SPECS_TEST(test_specs__each_item_is_of_its_list_and_line)
 
 SPECS_TEST(test_specs__a_file_without_lists_has_no_items)
 {
-	static const char *const files[] = {"", "# nothing\n", "workers: 2\n", "- listeners\n",
-		"listeners:\nbuffers: []\n", "? [listeners]\n: [{a: 1}]\n"};
+	static const char *const files[] = {
+		"", "# nothing\n", "workers: 2\n", "- listeners\n", "listeners:\nbuffers: []\n"};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(files); i++) {
 		struct vbd_config_specs specs = loaded(files[i]);
@@ -117,7 +117,7 @@ SPECS_TEST(test_specs__values_become_those_of_json)
 		{"a: ''", "\"a\":\"\""},
 		{"a: yes", "\"a\":\"yes\""},
 		{"a: \"x\\\"y\\\\z\\x1f\\x01 \\u00e9\"",
-			"\"a\":\"x\\\"y\\\\z\\u001f\\u0001 \u00e9\""},
+			"\"a\":\"x\\\"y\\\\z\\u001F\\u0001 \u00e9\""},
 		{"a: \"5\\0\"", "\"a\":\"5\\u0000\""},
 		{"size_bytes: 4KiB", "\"size_bytes\":4096"},
 		{"size_bytes: 4", "\"size_bytes\":4"},
@@ -155,7 +155,9 @@ SPECS_TEST(test_specs__what_is_no_list_of_mappings_is_refused)
 	refuse("connections:\n- name: a\n- b\n", VBD_E_WRONG_TYPE, "connections",
 		"3: connections: an item is a mapping of keys");
 	refuse("buffers:\n- ? [a]\n  : 1\n", VBD_E_BAD_VALUE, "buffers",
-		"2: buffers: an item is too long or too deep");
+		"2: buffers: a key is one text");
+	refuse("buffers:\n- name: a\n  name: b\n", VBD_E_BAD_VALUE, "buffers.name",
+		"3: buffers.name: is there already");
 	/* The first fault ends the look. */
 	refuse("buffers: 1\nlisteners: 2\n", VBD_E_WRONG_TYPE, "buffers",
 		"1: buffers: needs a list");
