@@ -240,13 +240,11 @@ static enum vbd_status read_config(void *arg, struct vbd_config *config,
 
 	vbd_config_init(config);
 	if (program->config_path)
-		status = vbd_config_load(config, program->config_path, err);
+		status = vbd_config_load(config, program->config_path, specs, err);
 	if (!status && parse(program->argc, program->argv, config, &options, false))
 		status = vbd_error_set(err, VBD_E_INTERNAL, "the options can't be parsed again");
 	if (!status)
 		status = vbd_config_check(config, err);
-	if (!status && program->config_path)
-		status = vbd_config_specs_load(program->config_path, specs, err);
 	if (!status)
 		status = vbd_api_check_specs(specs, err);
 	return status ? status : vbd_caller_list_load(config, callers, err);
@@ -270,6 +268,7 @@ static int configure(int argc, char **argv, struct program *program, struct opti
 		VBD_OK)
 		return 0;
 	(void)fprintf(stderr, "verbsd: %s\n", error.text);
+	vbd_config_specs_fini(&program->specs);
 	return EXIT_USAGE;
 }
 

@@ -142,16 +142,21 @@ void vbd_config_init(struct vbd_config *ret_config);
 enum vbd_status vbd_config_set(struct vbd_config *config, const char *key, const char *value,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
+struct vbd_config_specs;
+
 /**
- * vbd_config_load - set the keys of a YAML file
- * @path: 64 KiB at most
+ * vbd_config_load - set the keys of a YAML file, and read its lists of objects
+ * @path:      64 KiB at most
+ * @ret_specs: the caller's, ended by vbd_config_specs_fini(); unchanged after an error, as @config
  *
  * Returns as vbd_config_set(); VBD_E_NOT_FOUND or _PERMISSION_DENIED for the file as a whole;
+ * VBD_E_WRONG_TYPE for a list of objects that is no list of mappings, VBD_E_TOO_LONG for more than
+ * VBD_SPECS_MAX objects;
  * VBD_E_BAD_VALUE for text that is not YAML, or not of the right shape. The error's text begins
  * with "path:line: ", where line is the first line of the first bad value or key.
  */
-enum vbd_status vbd_config_load(
-	struct vbd_config *config, const char *path, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_config_load(struct vbd_config *config, const char *path,
+	struct vbd_config_specs *ret_specs, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_config_check - check that the settings are safe and complete, and read the token files
@@ -244,17 +249,6 @@ struct vbd_config_specs {
 	size_t count;
 	char path[256]; /* of the file, for messages */
 };
-
-/**
- * vbd_config_specs_load - read the lists of a file that vbd_config_load() has read
- * @ret_specs: the caller's, ended by vbd_config_specs_fini(); unchanged after an error
- *
- * Returns VBD_E_WRONG_TYPE for what is no list of mappings, VBD_E_TOO_LONG for more than
- * VBD_SPECS_MAX items, VBD_E_NO_MEMORY, or as vbd_config_load(). The error's text begins with
- * "path:line: ". Any thread; blocks on the file system.
- */
-enum vbd_status vbd_config_specs_load(
-	const char *path, struct vbd_config_specs *ret_specs, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_config_specs_fini - free all; a list of zeros is fine */
 void vbd_config_specs_fini(struct vbd_config_specs *specs);

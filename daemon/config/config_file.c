@@ -8,6 +8,13 @@
 #define BODY_MAX_BYTES ((size_t)64 * 1024)
 #define DEPTH_MAX      8
 
+/* A configuration while it is loaded. */
+struct loading {
+	struct vbd_config config;
+	struct vbd_config_specs specs;
+	const char *list; /* that is read: VBD_SPEC_LISTENERS, etc. */
+};
+
 /* All of a section or a list may be commented out. */
 static bool is_nothing(const yaml_node_t *node)
 {
@@ -97,139 +104,6 @@ static enum vbd_status set_value(
 	return set(yaml, node, config, key, vbd_yaml_text(node));
 }
 
-static bool is_section(const char *name)
-{
-	for (enum vbd_config_section at = VBD_CONFIG_TOP + 1; at < VBD_CONFIG_SECTION_COUNT; at++) {
-		if (strcmp(name, vbd_config_section_name(at)) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The name of a list of objects in VBD_SPEC_LISTENERS, etc.; NULL for another key. */
-static const char *spec_list(const char *name)
-{
-	static const char *const lists[] = {
-		VBD_SPEC_LISTENERS, VBD_SPEC_BUFFERS, VBD_SPEC_CONNECTIONS};
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(lists); i++) {
-		if (strcmp(name, lists[i]) == 0)
-			return lists[i];
-	}
-	return NULL;
-}
-
-static enum vbd_status set_pair(
-	struct vbd_yaml *yaml, const struct vbd_yaml_pair *pair, void *config)
-{
-	bool at_top = strcmp(pair->name, pair->path) == 0;
-
-	if (at_top && spec_list(pair->name))
-		return VBD_OK;
-	if (is_alias(pair->value, pair->key))
-		return refuse_value(
-			yaml, pair->key, VBD_E_BAD_VALUE, pair->path, "aliases are not allowed");
-	if (!at_top || !is_section(pair->name))
-		return set_value(yaml, pair->value, config, pair->path);
-	if (is_nothing(pair->value))
-		return VBD_OK;
-	return vbd_yaml_each_pair(yaml, pair->value, pair->name, set_pair, config);
-}
-
-enum vbd_status vbd_config_load(struct vbd_config *config, const char *path, struct vbd_error *err)
-{
-	struct vbd_config changed = *config;
-	struct vbd_yaml yaml = {.path = path, .key = "", .err = err};
-	enum vbd_status status = vbd_yaml_load(&yaml);
-	const yaml_node_t *root;
-
-	if (status != VBD_OK)
-		return status;
-	root = yaml_document_get_root_node(&yaml.document);
-	if (root && !is_nothing(root))
-		status = vbd_yaml_each_pair(&yaml, root, "", set_pair, &changed);
-	yaml_document_delete(&yaml.document);
-	if (status == VBD_OK)
-		*config = changed;
-	return status;
-}
-
-/* --- the dump -------------------------------------------------------------------------------- */
-
-static void dump_quoted(const char *text, FILE *out)
-{
-	(void)fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			(void)fputc('\\', out);
-		(void)fputc(*text, out);
-	}
-	(void)fputc('"', out);
-}
-
-/* @stride_bytes: from the begin of one text to that of the next */
-static void dump_list(const char *texts, size_t stride_bytes, size_t count, bool is_list, FILE *out)
-{
-	(void)fputs(is_list ? "[" : "", out);
-	for (size_t i = 0; i < count; i++) {
-		(void)fputs(i ? ", " : "", out);
-		dump_quoted(texts + i * stride_bytes, out);
-	}
-	(void)fputs(is_list ? "]" : "", out);
-}
-
-static void dump_value(const struct vbd_config *config, const struct vbd_config_key *key, FILE *out)
-{
-	const void *member = (const char *)config + key->offset;
-
-	switch (key->kind) {
-	case VBD_CONFIG_NUMBER:
-		(void)fprintf(out, "%llu", (unsigned long long)*(const uint64_t *)member);
-		break;
-	case VBD_CONFIG_MODE:
-		(void)fprintf(out, "%04llo", (unsigned long long)*(const uint64_t *)member);
-		break;
-	case VBD_CONFIG_TEXT:
-		dump_quoted(member, out);
-		break;
-	case VBD_CONFIG_FLAG:
-		(void)fputs(*(const bool *)member ? "true" : "false", out);
-		break;
-	case VBD_CONFIG_LISTEN:
-		/* A list of one is dumped as its text. */
-		dump_list(config->listen[0].text, sizeof(config->listen[0]), config->listen_count,
-			config->listen_count != 1, out);
-		break;
-	case VBD_CONFIG_HOSTS:
-		dump_list(config->allowed_hosts[0], sizeof(config->allowed_hosts[0]),
-			config->allowed_hosts_count, true, out);
-		break;
-	case VBD_CONFIG_CPUS:
-		dump_quoted(config->cpu_affinity.text, out);
-		break;
-	case VBD_CONFIG_WORD:
-		(void)fputs(key->words[*(const unsigned int *)member], out);
-		break;
-	}
-}
-
-void vbd_config_dump(const struct vbd_config *config, FILE *out)
-{
-	enum vbd_config_section before = VBD_CONFIG_TOP;
-
-	for (size_t i = 0; i < vbd_config_key_count; i++) {
-		const char *name;
-		enum vbd_config_section section = vbd_config_section_of(&vbd_config_keys[i], &name);
-
-		if (section != before)
-			(void)fprintf(out, "%s:\n", vbd_config_section_name(section));
-		before = section;
-		(void)fprintf(out, "%s%s: ", section == VBD_CONFIG_TOP ? "" : "  ", name);
-		dump_value(config, &vbd_config_keys[i], out);
-		(void)fputc('\n', out);
-	}
-}
-
 /* --- the lists of objects -------------------------------------------------------------------- */
 
 /* A mapping or a list of an item while it is read. */
@@ -314,33 +188,27 @@ static enum vbd_status put_item(struct vbd_yaml *yaml, const yaml_node_t *item, 
 	return put_node(yaml, item, "", level);
 }
 
-/* All lists while they are read. */
-struct lists {
-	const char *name; /* of the list that is read */
-	struct vbd_config_specs specs;
-};
-
 static enum vbd_status add_spec(struct vbd_yaml *yaml, const yaml_node_t *node, void *arg)
 {
-	struct lists *lists = arg;
-	struct vbd_config_specs *specs = &lists->specs;
+	struct loading *loading = arg;
+	struct vbd_config_specs *specs = &loading->specs;
 	size_t left_bytes = BODY_MAX_BYTES;
 	const struct level level = {.json = json_array(),
-		.path = lists->name,
+		.path = loading->list,
 		.depth = DEPTH_MAX,
 		.left_bytes = &left_bytes};
 	struct vbd_config_spec *items =
 		reallocarray(specs->items, specs->count + 1, sizeof(*items));
 	struct vbd_config_spec spec = {
-		.list = lists->name, .line = (unsigned int)node->start_mark.line + 1};
+		.list = loading->list, .line = (unsigned int)node->start_mark.line + 1};
 	enum vbd_status status;
 
 	specs->items = items ? items : specs->items;
 	if (node->type != YAML_MAPPING_NODE)
-		status = refuse_value(
-			yaml, node, VBD_E_WRONG_TYPE, lists->name, "an item is a mapping of keys");
+		status = refuse_value(yaml, node, VBD_E_WRONG_TYPE, loading->list,
+			"an item is a mapping of keys");
 	else if (specs->count == VBD_SPECS_MAX)
-		status = refuse_value(yaml, node, VBD_E_TOO_LONG, lists->name,
+		status = refuse_value(yaml, node, VBD_E_TOO_LONG, loading->list,
 			"listeners, buffers and connections are more than 1024 together");
 	else
 		status = put_node(yaml, node, "", &level);
@@ -349,47 +217,88 @@ static enum vbd_status add_spec(struct vbd_yaml *yaml, const yaml_node_t *node, 
 	json_decref(level.json);
 	if (status == VBD_OK && (!items || !spec.body)) {
 		free(spec.body);
-		status = refuse_value(yaml, node, VBD_E_NO_MEMORY, lists->name, "no memory");
+		status = refuse_value(yaml, node, VBD_E_NO_MEMORY, loading->list, "no memory");
 	}
 	if (status == VBD_OK)
 		items[specs->count++] = spec;
 	return status;
 }
 
-static enum vbd_status read_list(struct vbd_yaml *yaml, const struct vbd_yaml_pair *pair, void *arg)
+static enum vbd_status read_list(
+	struct vbd_yaml *yaml, const yaml_node_t *list, struct loading *loading)
 {
-	struct lists *lists = arg;
-	const yaml_node_t *value = pair->value;
-
-	lists->name = spec_list(pair->name);
 	/* All of a list may be commented out. */
-	if (!lists->name || (value->type == YAML_SCALAR_NODE && value->data.scalar.length == 0))
+	if (list->type == YAML_SCALAR_NODE && list->data.scalar.length == 0)
 		return VBD_OK;
-	if (value->type != YAML_SEQUENCE_NODE)
-		return refuse_value(yaml, value, VBD_E_WRONG_TYPE, lists->name, "needs a list");
-	return vbd_yaml_each_item(yaml, value, lists->name, add_spec, lists);
+	if (list->type != YAML_SEQUENCE_NODE)
+		return refuse_value(yaml, list, VBD_E_WRONG_TYPE, loading->list, "needs a list");
+	return vbd_yaml_each_item(yaml, list, loading->list, add_spec, loading);
 }
 
-enum vbd_status vbd_config_specs_load(
-	const char *path, struct vbd_config_specs *ret_specs, struct vbd_error *err)
+/* --- the file -------------------------------------------------------------------------------- */
+
+static bool is_section(const char *name)
+{
+	for (enum vbd_config_section at = VBD_CONFIG_TOP + 1; at < VBD_CONFIG_SECTION_COUNT; at++) {
+		if (strcmp(name, vbd_config_section_name(at)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The name of a list of objects in VBD_SPEC_LISTENERS, etc.; NULL for another key. */
+static const char *spec_list(const char *name)
+{
+	static const char *const lists[] = {
+		VBD_SPEC_LISTENERS, VBD_SPEC_BUFFERS, VBD_SPEC_CONNECTIONS};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(lists); i++) {
+		if (strcmp(name, lists[i]) == 0)
+			return lists[i];
+	}
+	return NULL;
+}
+
+static enum vbd_status read_pair(struct vbd_yaml *yaml, const struct vbd_yaml_pair *pair, void *arg)
+{
+	struct loading *loading = arg;
+	bool at_top = strcmp(pair->name, pair->path) == 0;
+
+	loading->list = at_top ? spec_list(pair->name) : NULL;
+	if (loading->list)
+		return read_list(yaml, pair->value, loading);
+	if (is_alias(pair->value, pair->key))
+		return refuse_value(
+			yaml, pair->key, VBD_E_BAD_VALUE, pair->path, "aliases are not allowed");
+	if (!at_top || !is_section(pair->name))
+		return set_value(yaml, pair->value, &loading->config, pair->path);
+	if (is_nothing(pair->value))
+		return VBD_OK;
+	return vbd_yaml_each_pair(yaml, pair->value, pair->name, read_pair, loading);
+}
+
+enum vbd_status vbd_config_load(struct vbd_config *config, const char *path,
+	struct vbd_config_specs *ret_specs, struct vbd_error *err)
 {
 	struct vbd_yaml yaml = {.path = path, .key = "", .err = err};
-	struct lists lists = {0};
+	struct loading loading = {.config = *config};
 	enum vbd_status status = vbd_yaml_load(&yaml);
 	const yaml_node_t *root;
 
 	if (status != VBD_OK)
 		return status;
-	(void)snprintf(lists.specs.path, sizeof(lists.specs.path), "%s", path);
+	(void)snprintf(loading.specs.path, sizeof(loading.specs.path), "%s", path);
 	root = yaml_document_get_root_node(&yaml.document);
-	if (root && root->type == YAML_MAPPING_NODE)
-		status = vbd_yaml_each_pair(&yaml, root, "", read_list, &lists);
+	if (root && !is_nothing(root))
+		status = vbd_yaml_each_pair(&yaml, root, "", read_pair, &loading);
 	yaml_document_delete(&yaml.document);
-	if (status == VBD_OK)
-		*ret_specs = lists.specs;
-	else
-		vbd_config_specs_fini(&lists.specs);
-	return status;
+	if (status != VBD_OK) {
+		vbd_config_specs_fini(&loading.specs);
+		return status;
+	}
+	*config = loading.config;
+	*ret_specs = loading.specs;
+	return VBD_OK;
 }
 
 void vbd_config_specs_fini(struct vbd_config_specs *specs)
@@ -398,4 +307,80 @@ void vbd_config_specs_fini(struct vbd_config_specs *specs)
 		free(specs->items[i].body);
 	free(specs->items);
 	*specs = (struct vbd_config_specs){0};
+}
+
+/* --- the dump -------------------------------------------------------------------------------- */
+
+static void dump_quoted(const char *text, FILE *out)
+{
+	(void)fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			(void)fputc('\\', out);
+		(void)fputc(*text, out);
+	}
+	(void)fputc('"', out);
+}
+
+/* @stride_bytes: from the begin of one text to that of the next */
+static void dump_list(const char *texts, size_t stride_bytes, size_t count, bool is_list, FILE *out)
+{
+	(void)fputs(is_list ? "[" : "", out);
+	for (size_t i = 0; i < count; i++) {
+		(void)fputs(i ? ", " : "", out);
+		dump_quoted(texts + i * stride_bytes, out);
+	}
+	(void)fputs(is_list ? "]" : "", out);
+}
+
+static void dump_value(const struct vbd_config *config, const struct vbd_config_key *key, FILE *out)
+{
+	const void *member = (const char *)config + key->offset;
+
+	switch (key->kind) {
+	case VBD_CONFIG_NUMBER:
+		(void)fprintf(out, "%llu", (unsigned long long)*(const uint64_t *)member);
+		break;
+	case VBD_CONFIG_MODE:
+		(void)fprintf(out, "%04llo", (unsigned long long)*(const uint64_t *)member);
+		break;
+	case VBD_CONFIG_TEXT:
+		dump_quoted(member, out);
+		break;
+	case VBD_CONFIG_FLAG:
+		(void)fputs(*(const bool *)member ? "true" : "false", out);
+		break;
+	case VBD_CONFIG_LISTEN:
+		/* A list of one is dumped as its text. */
+		dump_list(config->listen[0].text, sizeof(config->listen[0]), config->listen_count,
+			config->listen_count != 1, out);
+		break;
+	case VBD_CONFIG_HOSTS:
+		dump_list(config->allowed_hosts[0], sizeof(config->allowed_hosts[0]),
+			config->allowed_hosts_count, true, out);
+		break;
+	case VBD_CONFIG_CPUS:
+		dump_quoted(config->cpu_affinity.text, out);
+		break;
+	case VBD_CONFIG_WORD:
+		(void)fputs(key->words[*(const unsigned int *)member], out);
+		break;
+	}
+}
+
+void vbd_config_dump(const struct vbd_config *config, FILE *out)
+{
+	enum vbd_config_section before = VBD_CONFIG_TOP;
+
+	for (size_t i = 0; i < vbd_config_key_count; i++) {
+		const char *name;
+		enum vbd_config_section section = vbd_config_section_of(&vbd_config_keys[i], &name);
+
+		if (section != before)
+			(void)fprintf(out, "%s:\n", vbd_config_section_name(section));
+		before = section;
+		(void)fprintf(out, "%s%s: ", section == VBD_CONFIG_TOP ? "" : "  ", name);
+		dump_value(config, &vbd_config_keys[i], out);
+		(void)fputc('\n', out);
+	}
 }

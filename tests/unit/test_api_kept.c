@@ -161,6 +161,7 @@ static struct vbd_connection *connection(struct client *f, const char *name)
 /* The lists of a file, in place of those before. */
 static void configure(struct client *f, const char *yaml)
 {
+	static struct vbd_config config;
 	struct vbd_config_specs specs = {0};
 	struct vbd_error err = {0};
 	char path[SCRATCH_PATH_BYTES + 32];
@@ -171,7 +172,7 @@ static void configure(struct client *f, const char *yaml)
 	assert_non_null(file);
 	assert_true(fputs(yaml, file) >= 0);
 	assert_int_equal(fclose(file), 0);
-	if (vbd_config_specs_load(path, &specs, &err) != VBD_OK ||
+	if (vbd_config_load(&config, path, &specs, &err) != VBD_OK ||
 		vbd_keep_check(&specs, &err) != VBD_OK)
 		fail_msg("%s", err.text);
 	vbd_keep_use(f->svc->daemon, &specs);

@@ -10,6 +10,7 @@ static char folder[SCRATCH_PATH_BYTES];
 static enum vbd_status load(
 	const char *text, struct vbd_config_specs *ret_specs, struct vbd_error *err)
 {
+	static struct vbd_config config;
 	char path[SCRATCH_PATH_BYTES + 16];
 	FILE *file;
 
@@ -18,7 +19,8 @@ static enum vbd_status load(
 	assert_non_null(file);
 	assert_true(fputs(text, file) >= 0);
 	assert_int_equal(fclose(file), 0);
-	return vbd_config_specs_load(path, ret_specs, err);
+	vbd_config_init(&config);
+	return vbd_config_load(&config, path, ret_specs, err);
 }
 
 static struct vbd_config_specs loaded(const char *text)
@@ -85,7 +87,7 @@ SPECS_TEST(test_specs__each_item_is_of_its_list_and_line)
 SPECS_TEST(test_specs__a_file_without_lists_has_no_items)
 {
 	static const char *const files[] = {
-		"", "# nothing\n", "workers: 2\n", "- listeners\n", "listeners:\nbuffers: []\n"};
+		"", "# nothing\n", "workers: 2\n", "listeners:\nbuffers: []\n"};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(files); i++) {
 		struct vbd_config_specs specs = loaded(files[i]);

@@ -143,6 +143,7 @@ static void end_run(struct life *life)
 
 static bool use_lists(struct life *life, const char *yaml)
 {
+	static struct vbd_config config;
 	struct vbd_config_specs specs = {0};
 	struct vbd_error err = {0};
 	char path[SCRATCH_PATH_BYTES + 32];
@@ -153,7 +154,7 @@ static bool use_lists(struct life *life, const char *yaml)
 	assert_non_null(file);
 	assert_true(fputs(yaml, file) >= 0);
 	assert_int_equal(fclose(file), 0);
-	if (vbd_config_specs_load(path, &specs, &err) != VBD_OK ||
+	if (vbd_config_load(&config, path, &specs, &err) != VBD_OK ||
 		vbd_keep_check(&specs, &err) != VBD_OK) {
 		assert_int_not_equal(err.status, VBD_OK);
 		assert_null(strstr(err.text, "line -1"));
