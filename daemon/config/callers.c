@@ -61,7 +61,8 @@ bool vbd_token_hash(const char *token, uint8_t ret_sha256[VBD_SHA256_BYTES])
 	return gnutls_hash_fast(GNUTLS_DIG_SHA256, token, strlen(token), ret_sha256) == 0;
 }
 
-enum vbd_status vbd_callers_find_group(const char *name, uint32_t *ret_gid, struct vbd_error *err)
+enum vbd_status vbd_callers_find_group(
+	const char *key, const char *name, uint32_t *ret_gid, struct vbd_error *err)
 {
 	struct group group, *found = NULL;
 	char room[16384];
@@ -71,7 +72,8 @@ enum vbd_status vbd_callers_find_group(const char *name, uint32_t *ret_gid, stru
 		*ret_gid = found->gr_gid;
 		return VBD_OK;
 	}
-	return vbd_error_set(err, VBD_E_BAD_VALUE, "there is no group '%.40s'", name);
+	return vbd_error_input(
+		err, VBD_E_BAD_VALUE, key, "%s: there is no group '%.40s'", key, name);
 }
 
 /* --- values of the file ---------------------------------------------------------------------- */
@@ -234,7 +236,7 @@ static enum vbd_status add_group(struct reader *reader, const yaml_node_t *value
 	struct vbd_credential wanted = {.kind = VBD_CREDENTIAL_GID};
 	struct vbd_error cause = {0};
 
-	if (vbd_callers_find_group(text, &wanted.id, &cause) != VBD_OK)
+	if (vbd_callers_find_group("groups", text, &wanted.id, &cause) != VBD_OK)
 		return BAD_VALUE(reader, value, "%s", cause.text);
 	return know(reader, value, wanted);
 }
@@ -432,17 +434,6 @@ static enum vbd_status add_token_file(
 	return VBD_OK;
 }
 
-static enum vbd_status set_group(const char *key, const char *name,
-	struct vbd_caller_group *ret_group, struct vbd_error *err)
-{
-	struct vbd_error cause = {0};
-
-	ret_group->is_set = name[0] != '\0';
-	if (!ret_group->is_set || vbd_callers_find_group(name, &ret_group->gid, &cause) == VBD_OK)
-		return VBD_OK;
-	return vbd_error_input(err, cause.status, key, "%s: %s", key, cause.text);
-}
-
 static enum vbd_status load(
 	const struct vbd_config *config, struct vbd_caller_list *list, struct vbd_error *err)
 {
@@ -458,8 +449,12 @@ static enum vbd_status load(
 
 	if (status == VBD_OK)
 		status = add_token_file(list, VBD_ROLE_READ, config->read_token, err);
-	for (size_t i = 0; i < VBD_ARRAY_LEN(groups) && status == VBD_OK; i++)
-		status = set_group(groups[i].key, groups[i].name, groups[i].group, err);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(groups) && status == VBD_OK; i++) {
+		groups[i].group->is_set = groups[i].name[0] != '\0';
+		if (groups[i].group->is_set)
+			status = vbd_callers_find_group(
+				groups[i].key, groups[i].name, &groups[i].group->gid, err);
+	}
 	if (status == VBD_OK && config->callers_file[0])
 		status = read_callers_file(config->callers_file, list, err);
 	return status;

@@ -125,9 +125,9 @@ struct vbd_caller_entry *vbd_caller_list_add(
 struct vbd_credential *vbd_caller_list_know(
 	struct vbd_caller_list *list, enum vbd_credential_kind kind);
 
-/** vbd_callers_find_group - the id of a group; VBD_E_BAD_VALUE names it */
+/** vbd_callers_find_group - the id of the group that @key has; VBD_E_BAD_VALUE names both */
 enum vbd_status vbd_callers_find_group(
-	const char *name, uint32_t *ret_gid, struct vbd_error *err) VBD_MUST_CHECK;
+	const char *key, const char *name, uint32_t *ret_gid, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_token_hash - the SHA-256 of a token; false if the library has none */
 bool vbd_token_hash(const char *token, uint8_t ret_sha256[VBD_SHA256_BYTES]) VBD_MUST_CHECK;

@@ -83,31 +83,11 @@ const struct vbd_config_key vbd_config_keys[] = {
 
 const size_t vbd_config_key_count = VBD_ARRAY_LEN(vbd_config_keys);
 
-static const char *const section_names[] = {
-	[VBD_CONFIG_TOP] = "",
-	[VBD_CONFIG_TLS] = "tls",
-	[VBD_CONFIG_RECORDS] = "records",
-	[VBD_CONFIG_LIMITS] = "limits",
-};
-
-const char *vbd_config_section_name(enum vbd_config_section section)
+const char *vbd_config_short_name(const char *key)
 {
-	return section_names[section];
-}
+	const char *point = strchr(key, '.');
 
-enum vbd_config_section vbd_config_section_of(
-	const struct vbd_config_key *key, const char **ret_name)
-{
-	for (enum vbd_config_section at = VBD_CONFIG_TOP + 1; at < VBD_CONFIG_SECTION_COUNT; at++) {
-		size_t len = strlen(section_names[at]);
-
-		if (strncmp(key->name, section_names[at], len) == 0 && key->name[len] == '.') {
-			*ret_name = key->name + len + 1;
-			return at;
-		}
-	}
-	*ret_name = key->name;
-	return VBD_CONFIG_TOP;
+	return point ? point + 1 : key;
 }
 
 static bool name_ends_with(const struct vbd_config_key *key, const char *end)
@@ -297,13 +277,12 @@ static enum vbd_status set_listen(const struct vbd_config_key *key, struct vbd_c
 	return VBD_OK;
 }
 
-static bool host_valid(const char *host, size_t len)
+static bool host_valid(const char *host)
 {
 	static const char allowed[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_:[]";
 
-	return len > 0 && len < sizeof(((struct vbd_config *)NULL)->allowed_hosts[0]) &&
-	       strspn(host, allowed) >= len;
+	return host[0] && strspn(host, allowed) == strlen(host);
 }
 
 static enum vbd_status set_hosts(const struct vbd_config_key *key, struct vbd_config *config,
@@ -313,18 +292,18 @@ static enum vbd_status set_hosts(const struct vbd_config_key *key, struct vbd_co
 	size_t count = 0;
 
 	while (*value) {
-		size_t len = strcspn(value, ",");
+		char item[sizeof(hosts[0])];
+		const char *next = next_item(value, item, sizeof(item));
 
-		if (!host_valid(value, len))
+		if (!next || !host_valid(item))
 			return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
-				"%s: '%.*s' is not a host name or address", key->name,
-				len < 64 ? (int)len : 64, value);
+				"%s: '%.64s' is not a host name or address", key->name,
+				next ? item : value);
 		if (count == VBD_ALLOWED_HOSTS_MAX)
 			return vbd_error_input(err, VBD_E_TOO_LONG, key->name,
 				"%s: more than %d hosts", key->name, VBD_ALLOWED_HOSTS_MAX);
-		memcpy(hosts[count++], value, len);
-		value += len;
-		value += *value == ',' ? 1 : 0;
+		memcpy(hosts[count++], item, strlen(item));
+		value = next;
 	}
 	memcpy(config->allowed_hosts, hosts, sizeof(hosts));
 	config->allowed_hosts_count = count;
@@ -400,11 +379,10 @@ static const struct vbd_config_key *key_like(const char *name)
 
 	for (size_t i = 0; i < vbd_config_key_count; i++) {
 		const struct vbd_config_key *key = &vbd_config_keys[i];
-		const char *short_name, *before = similar.like;
+		const char *before = similar.like;
 
 		vbd_similar_try(&similar, key->name);
-		if (vbd_config_section_of(key, &short_name) != VBD_CONFIG_TOP)
-			vbd_similar_try(&similar, short_name);
+		vbd_similar_try(&similar, vbd_config_short_name(key->name));
 		if (similar.like != before)
 			like = key;
 	}

@@ -132,14 +132,11 @@ static enum vbd_status check_pairs(const struct vbd_config *config, struct vbd_e
 
 static enum vbd_status find_socket_group(struct vbd_config *config, struct vbd_error *err)
 {
-	struct vbd_error cause = {0};
-
 	config->unix_socket_gid = (gid_t)-1;
-	if (!config->unix_socket_group[0] || vbd_callers_find_group(config->unix_socket_group,
-						     &config->unix_socket_gid, &cause) == VBD_OK)
-		return VBD_OK;
-	return vbd_error_input(
-		err, cause.status, "unix_socket_group", "unix_socket_group: %s", cause.text);
+	return config->unix_socket_group[0]
+		       ? vbd_callers_find_group("unix_socket_group", config->unix_socket_group,
+				 &config->unix_socket_gid, err)
+		       : VBD_OK;
 }
 
 /* Have this thread run there, for a moment: a sandbox may refuse the call, and a cpuset some of the
@@ -252,18 +249,17 @@ static bool is_taken(const struct vbd_config_key *key, const struct vbd_config *
 	static const char *const names[] = {"control_token_file", "read_token_file", "callers_file",
 		"control_group", "operate_group", "read_group", "log_level", "drain_timeout_ms",
 		"shutdown_timeout_ms"};
-	const char *name;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(names); i++) {
 		if (strcmp(names[i], key->name) == 0)
 			return true;
 	}
 	/* Whether an address is served by TLS is decided when it is opened. */
-	if (vbd_config_section_of(key, &name) == VBD_CONFIG_TLS)
+	if (strncmp(key->name, "tls.", strlen("tls.")) == 0)
 		return config->tls.certificate[0] && fresh->tls.certificate[0];
 	/* libmicrohttpd gets its number of connections when it starts. */
-	return vbd_config_section_of(key, &name) == VBD_CONFIG_LIMITS &&
-	       strcmp(name, "http_connections") != 0;
+	return strncmp(key->name, "limits.", strlen("limits.")) == 0 &&
+	       strcmp(key->name, "limits.http_connections") != 0;
 }
 
 /* A configuration is zeroed before its values are set, so that equal values have equal bytes, but

@@ -175,14 +175,12 @@ static enum vbd_status put_node(
 	return VBD_OK;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): DEPTH_MAX bounds the depth */
 static enum vbd_status put_pair(
 	struct vbd_yaml *yaml, const struct vbd_yaml_pair *pair, void *level)
 {
 	return put_node(yaml, pair->value, pair->name, level);
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): DEPTH_MAX bounds the depth */
 static enum vbd_status put_item(struct vbd_yaml *yaml, const yaml_node_t *item, void *level)
 {
 	return put_node(yaml, item, "", level);
@@ -239,8 +237,12 @@ static enum vbd_status read_list(
 
 static bool is_section(const char *name)
 {
-	for (enum vbd_config_section at = VBD_CONFIG_TOP + 1; at < VBD_CONFIG_SECTION_COUNT; at++) {
-		if (strcmp(name, vbd_config_section_name(at)) == 0)
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < vbd_config_key_count; i++) {
+		const char *key = vbd_config_keys[i].name;
+
+		if (strncmp(key, name, len) == 0 && key[len] == '.')
 			return true;
 	}
 	return false;
@@ -370,16 +372,17 @@ static void dump_value(const struct vbd_config *config, const struct vbd_config_
 
 void vbd_config_dump(const struct vbd_config *config, FILE *out)
 {
-	enum vbd_config_section before = VBD_CONFIG_TOP;
+	const char *before = "";
 
 	for (size_t i = 0; i < vbd_config_key_count; i++) {
-		const char *name;
-		enum vbd_config_section section = vbd_config_section_of(&vbd_config_keys[i], &name);
+		const char *key = vbd_config_keys[i].name;
+		const char *name = vbd_config_short_name(key);
+		int section_len = (int)(name - key);
 
-		if (section != before)
-			(void)fprintf(out, "%s:\n", vbd_config_section_name(section));
-		before = section;
-		(void)fprintf(out, "%s%s: ", section == VBD_CONFIG_TOP ? "" : "  ", name);
+		if (strncmp(key, before, (size_t)section_len) != 0)
+			(void)fprintf(out, "%.*s:\n", section_len - 1, key);
+		before = key;
+		(void)fprintf(out, "%s%s: ", section_len ? "  " : "", name);
 		dump_value(config, &vbd_config_keys[i], out);
 		(void)fputc('\n', out);
 	}

@@ -44,21 +44,9 @@ struct vbd_config_key {
 extern const struct vbd_config_key vbd_config_keys[];
 extern const size_t vbd_config_key_count;
 
-/* Mappings of a file: a key "SECTION.NAME" is written as NAME below `SECTION:`. */
-enum vbd_config_section {
-	VBD_CONFIG_TOP,
-	VBD_CONFIG_TLS,
-	VBD_CONFIG_RECORDS,
-	VBD_CONFIG_LIMITS,
-	VBD_CONFIG_SECTION_COUNT,
-};
-
-/** vbd_config_section_name - "records", "limits"; "" for the top */
-const char *vbd_config_section_name(enum vbd_config_section section);
-
-/** vbd_config_section_of - where the key stands in a file, and its name there */
-enum vbd_config_section vbd_config_section_of(
-	const struct vbd_config_key *key, const char **ret_name);
+/** vbd_config_short_name - "buffers" of "limits.buffers", which is written as `buffers` below
+ * `limits:` in a file; a key without a section is its own short name */
+const char *vbd_config_short_name(const char *key);
 
 /** vbd_config_kind_of - the kind of a key; VBD_CONFIG_TEXT if there is no such key */
 enum vbd_config_kind vbd_config_kind_of(const char *key);

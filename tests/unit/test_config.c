@@ -14,6 +14,7 @@
 
 struct fixture {
 	struct vbd_config config;
+	struct vbd_config_specs specs; /* none */
 	struct vbd_error err;
 	char path[256];
 	char second_path[256];
@@ -81,21 +82,11 @@ static void write_text(const char *path, const char *text)
 	write_bytes(path, text, strlen(text));
 }
 
-/* A file without lists of objects, which are in test_specs.c. */
-static enum vbd_status load_keys(const char *path, struct vbd_config *config, struct vbd_error *err)
-{
-	struct vbd_config_specs specs = {0};
-	enum vbd_status status = vbd_config_load(config, path, &specs, err);
-
-	assert_int_equal(specs.count, 0);
-	return status;
-}
-
 static enum vbd_status load(struct fixture *f, const char *yaml)
 {
 	memset(&f->err, 0, sizeof(f->err));
 	write_text(f->path, yaml);
-	return load_keys(f->path, &f->config, &f->err);
+	return vbd_config_load(&f->config, f->path, &f->specs, &f->err);
 }
 
 /* Asserts that the error is "PATH:LINE: " followed by @rest. */
@@ -442,7 +433,7 @@ CONFIG_TEST(test_config__a_bad_file_with_a_long_path_is_told_by_its_end)
 	for (int i = 0; i < 100; i++)
 		strcat(path, "./");
 	strcat(path, name);
-	assert_int_equal(load_keys(path, &f->config, &f->err), VBD_E_BAD_VALUE);
+	assert_int_equal(vbd_config_load(&f->config, path, &f->specs, &f->err), VBD_E_BAD_VALUE);
 	(void)snprintf(end, sizeof(end), "/%s:2: workers", name);
 	if (!strstr(f->err.text, end))
 		fail_msg("'%s' does not have '%s'", f->err.text, end);
@@ -451,11 +442,12 @@ CONFIG_TEST(test_config__a_bad_file_with_a_long_path_is_told_by_its_end)
 CONFIG_TEST(test_config__a_file_that_cannot_be_read_says_why)
 {
 	assert_int_equal(
-		load_keys("/nonexistent/verbsd.yaml", &f->config, &f->err), VBD_E_NOT_FOUND);
+		vbd_config_load(&f->config, "/nonexistent/verbsd.yaml", &f->specs, &f->err),
+		VBD_E_NOT_FOUND);
 	assert_non_null(strstr(f->err.text, "/nonexistent/verbsd.yaml"));
 	assert_non_null(strstr(f->err.text, "ENOENT"));
 	memset(&f->err, 0, sizeof(f->err));
-	assert_int_equal(load_keys("/", &f->config, &f->err), VBD_E_BAD_VALUE);
+	assert_int_equal(vbd_config_load(&f->config, "/", &f->specs, &f->err), VBD_E_BAD_VALUE);
 	assert_non_null(strstr(f->err.text, "not a regular file"));
 }
 
@@ -467,7 +459,7 @@ CONFIG_TEST(test_config__a_file_that_is_too_long_is_refused)
 	assert_non_null(text);
 	memset(text, '#', len);
 	write_bytes(f->path, text, len);
-	assert_int_equal(load_keys(f->path, &f->config, &f->err), VBD_E_TOO_LONG);
+	assert_int_equal(vbd_config_load(&f->config, f->path, &f->specs, &f->err), VBD_E_TOO_LONG);
 	free(text);
 }
 
@@ -807,7 +799,7 @@ CONFIG_TEST(test_config__what_is_not_a_regular_file_is_refused_at_once)
 	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_BAD_VALUE);
 	assert_non_null(strstr(f->err.text, "not a regular file"));
 	memset(&f->err, 0, sizeof(f->err));
-	assert_int_equal(load_keys(f->path, &f->config, &f->err), VBD_E_BAD_VALUE);
+	assert_int_equal(vbd_config_load(&f->config, f->path, &f->specs, &f->err), VBD_E_BAD_VALUE);
 }
 
 CONFIG_TEST(test_config__the_group_of_the_socket_must_be_there)
@@ -856,7 +848,7 @@ CONFIG_TEST(test_config__what_is_dumped_loads_as_what_it_was)
 	set(f, "limits.buffers_bytes", "4096");
 	dump(&f->config, f->path);
 	vbd_config_init(&loaded);
-	assert_int_equal(load_keys(f->path, &loaded, &f->err), VBD_OK);
+	assert_int_equal(vbd_config_load(&loaded, f->path, &f->specs, &f->err), VBD_OK);
 	assert_memory_equal(&loaded, &f->config, sizeof(loaded));
 }
 
