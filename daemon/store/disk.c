@@ -36,9 +36,9 @@ VBD_PRINTF(2, 3) static void lost(struct vbd_disk *disk, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)vsnprintf(disk->loss, sizeof(disk->loss), fmt, ap);
+	(void)vsnprintf(disk->found.loss, sizeof(disk->found.loss), fmt, ap);
 	va_end(ap);
-	disk->losses++;
+	disk->found.losses++;
 }
 
 /* --- closing --------------------------------------------------------------------------------- */
@@ -75,9 +75,9 @@ static void abandon(struct vbd_disk *disk)
 /* The mark after the next transaction, but for its highest id. */
 static struct vbd_store_mark next_mark(const struct vbd_disk *disk)
 {
-	return (struct vbd_store_mark){.transactions = disk->transactions + 1,
+	return (struct vbd_store_mark){.transactions = disk->found.transactions + 1,
 		.stamp = disk->stamp,
-		.stamp_before = disk->stamp_before};
+		.stamp_before = disk->found.stamp_before};
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ static enum vbd_status write_items(struct vbd_disk *disk, const struct vbd_link 
 		lost(disk, "%" PRIu64 " events have numbers of another run, and are not kept",
 			refused);
 	disk->begun = true;
-	disk->transactions = mark->transactions;
+	disk->found.transactions = mark->transactions;
 	disk->highest = mark->highest;
 	disk->reserve_written = reserve->number;
 	return VBD_OK;
@@ -262,7 +262,7 @@ static bool has_stamp(uint64_t stamp, uint64_t newest, uint64_t before)
 static enum vbd_status compare(struct vbd_disk *disk, uint64_t *ret_floor, struct vbd_error *err)
 {
 	struct vbd_store_mark mark = {0}, have = {0};
-	uint64_t known = disk->transactions;
+	uint64_t known = disk->found.transactions;
 	enum vbd_status found = vbd_store_files_read_mark(&disk->files, &mark);
 	enum vbd_status status = vbd_schema_read_numbers(disk->database, &have, err);
 	uint64_t torn = 0;
@@ -278,7 +278,8 @@ static enum vbd_status compare(struct vbd_disk *disk, uint64_t *ret_floor, struc
 			&torn, err);
 	if (status != VBD_OK)
 		return status;
-	if (disk->stamp && have.stamp && !has_stamp(have.stamp, disk->stamp, disk->stamp_before))
+	if (disk->stamp && have.stamp &&
+		!has_stamp(have.stamp, disk->stamp, disk->found.stamp_before))
 		return vbd_error_set(err, VBD_E_NOT_FOUND,
 			"%s has another state than this run wrote: restart verbsd to use it",
 			vbd_text_path(disk->state_dir).text);
@@ -295,8 +296,8 @@ static enum vbd_status compare(struct vbd_disk *disk, uint64_t *ret_floor, struc
 	*ret_floor = mark.highest > have.highest ? mark.highest : 0;
 	if (!certain || torn)
 		*ret_floor = vbd_disk_unknown_floor();
-	disk->transactions = have.transactions > known ? have.transactions : known;
-	disk->stamp_before = have.stamp;
+	disk->found.transactions = have.transactions > known ? have.transactions : known;
+	disk->found.stamp_before = have.stamp;
 	return VBD_OK;
 }
 
@@ -344,46 +345,24 @@ static enum vbd_status replace_damaged(
 	return VBD_OK;
 }
 
-/* The findings of a look at the files, which the next look may correct. */
-struct findings {
-	uint64_t transactions, stamp_before, losses;
-	char loss[sizeof(((struct vbd_disk *)NULL)->loss)];
-};
-
-static struct findings findings_of(const struct vbd_disk *disk)
-{
-	struct findings found = {disk->transactions, disk->stamp_before, disk->losses, ""};
-
-	memcpy(found.loss, disk->loss, sizeof(found.loss));
-	return found;
-}
-
-static void forget_look(struct vbd_disk *disk, const struct findings *before)
-{
-	leave_database(disk);
-	disk->transactions = before->transactions;
-	disk->stamp_before = before->stamp_before;
-	disk->losses = before->losses;
-	memcpy(disk->loss, before->loss, sizeof(disk->loss));
-}
-
 /* Looks at the files again after a failure, or a loss: a read may have failed, or come short. A
  * file is set aside only if two connections have seen its damage. */
 static enum vbd_status look(struct vbd_disk *disk, uint64_t *ret_floor, struct vbd_error *err)
 {
-	struct findings before = findings_of(disk);
+	struct vbd_disk_findings before = disk->found;
 	bool seen_loss = false;
 
 	for (unsigned int left = LOOKS_MAX - 1;; left--) {
 		struct vbd_error failure = {0};
 		enum vbd_status status = read_all(disk, ret_floor, &failure);
-		bool lossless = disk->losses == before.losses, damaged;
+		bool lossless = disk->found.losses == before.losses, damaged;
 
 		if (status == VBD_OK && (lossless || seen_loss || !left))
 			return VBD_OK;
 		damaged = status != VBD_OK && left && is_damaged(disk) &&
 			  vbd_database_confirm_damage(disk->files.database);
-		forget_look(disk, &before);
+		leave_database(disk);
+		disk->found = before;
 		if (!left) {
 			*err = failure;
 			return status;
@@ -394,7 +373,7 @@ static enum vbd_status look(struct vbd_disk *disk, uint64_t *ret_floor, struct v
 		status = replace_damaged(disk, &failure, err);
 		if (status != VBD_OK)
 			return status;
-		before = findings_of(disk);
+		before = disk->found;
 	}
 }
 
@@ -408,8 +387,8 @@ static enum vbd_status mark_reserve(struct vbd_disk *disk, uint64_t floor, struc
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return vbd_error_errno(err, VBD_E_INTERNAL, "getrandom", errno, "a stamp");
 	disk->stamp = mark.stamp = (random >> 2) | 1;
-	mark.stamp_before = disk->stamp_before;
-	mark.transactions = disk->transactions;
+	mark.stamp_before = disk->found.stamp_before;
+	mark.transactions = disk->found.transactions;
 	if (floor > mark.highest)
 		mark.highest = floor;
 	mark.highest += VBD_IDS_AHEAD;

@@ -109,6 +109,14 @@ struct vbd_reserve {
 	uint64_t highest; /* id of any kind in it */
 };
 
+/* The findings of a look at the files, which the next look may correct. */
+struct vbd_disk_findings {
+	uint64_t transactions; /* of all runs, as far as they are known */
+	uint64_t stamp_before; /* as in the mark */
+	uint64_t losses;       /* see struct vbd_store_state */
+	char loss[240];	       /* likewise */
+};
+
 struct vbd_disk {
 	char state_dir[1024];
 	struct vbd_store_ops ops;
@@ -119,15 +127,14 @@ struct vbd_disk {
 	bool loaded;		       /* `load` has succeeded */
 	bool begun;		       /* the database knows of this run */
 	bool replaced;		       /* a damaged database was set aside, and that was told */
-	uint64_t transactions;	       /* of all runs, as far as they are known */
-	uint64_t stamp, stamp_before;  /* as in the mark; 0 before the first opening */
-	uint64_t floor;		       /* see struct vbd_store_state; above all others until the
-					* state was read */
-	uint64_t highest;	       /* id that the database or the mark is known to have */
-	uint64_t reserve_written;      /* number of the newest reserve that the database has */
-	uint64_t reserved;	       /* likewise, that the database or the mark has */
-	uint64_t losses, renewals;     /* likewise */
-	char loss[240];		       /* likewise */
+	struct vbd_disk_findings found;
+	uint64_t stamp;		  /* as in the mark; 0 before the first opening */
+	uint64_t floor;		  /* see struct vbd_store_state; above all others until the
+				   * state was read */
+	uint64_t highest;	  /* id that the database or the mark is known to have */
+	uint64_t reserve_written; /* number of the newest reserve that the database has */
+	uint64_t reserved;	  /* likewise, that the database or the mark has */
+	uint64_t renewals;	  /* see struct vbd_store_state */
 };
 
 /** vbd_disk_init - a database that is closed; @ops, @arg: used until vbd_disk_close() */

@@ -109,14 +109,14 @@ static void publish(struct vbd_store *store)
 {
 	const struct vbd_disk *disk = &store->disk;
 
-	if (store->state.losses != disk->losses || store->state.renewals != disk->renewals)
+	if (store->state.losses != disk->found.losses || store->state.renewals != disk->renewals)
 		poke(store);
 	store->state.is_open = disk->database != NULL;
 	store->state.loaded = disk->loaded;
 	store->state.reserved = disk->reserved;
-	store->state.losses = disk->losses;
+	store->state.losses = disk->found.losses;
 	store->state.renewals = disk->renewals;
-	memcpy(store->state.loss, disk->loss, sizeof(store->state.loss));
+	memcpy(store->state.loss, disk->found.loss, sizeof(store->state.loss));
 }
 
 static void open_store(struct vbd_store *store)
