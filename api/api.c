@@ -4,7 +4,7 @@
 #include "api/resources/audit_record.h"
 #include "api/resources/context.h"
 #include "api/resources/keep.h"
-#include "api/resources/records.h"
+#include "api/resources/task.h"
 #include "api/resources/handlers.h"
 #include "api/routes.h"
 #include "daemon/store/keeper.h"

@@ -3,7 +3,7 @@
 
 #include "api/http/problem.h"
 #include "api/http/uri.h"
-#include "api/json/encode.h"
+#include "api/json/writer.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "daemon/core/watch.h"

@@ -2,7 +2,7 @@
 #include "api/http/problem.h"
 
 #include "api/http/router.h"
-#include "api/json/faults.h"
+#include "api/json/decode.h"
 #include "api/json/writer.h"
 #include "base/attr.h"
 #include "rdma/diagnose/why.h"

@@ -4,7 +4,6 @@
 #include "api/http/condition.h"
 #include "api/http/idempotency.h"
 #include "api/http/problem.h"
-#include "api/json/decode.h"
 #include "api/json/writer.h"
 #include "base/text.h"
 #include "daemon/core/caller.h"

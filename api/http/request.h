@@ -13,7 +13,7 @@
 #include "api/http/reply.h"
 #include "api/http/router.h"
 #include "api/http/uri.h"
-#include "api/json/faults.h"
+#include "api/json/decode.h"
 #include "base/attr.h"
 #include "base/error.h"
 

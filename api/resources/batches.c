@@ -7,7 +7,6 @@
 
 #include "api/http/page.h"
 #include "api/http/problem.h"
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/members.h"

@@ -9,7 +9,6 @@
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
 #include "daemon/work/benchmarks.h"
-#include "api/json/encode.h"
 #include "base/clock.h"
 
 /* --- the task --------------------------------------------------------------------------------- */

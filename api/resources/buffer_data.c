@@ -5,7 +5,7 @@
  */
 #include "api/http/condition.h"
 #include "api/http/range.h"
-#include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "base/log.h"

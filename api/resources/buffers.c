@@ -6,8 +6,6 @@
 #include "api/resources/keep_spec.h"
 
 #include "api/http/page.h"
-#include "api/json/decode.h"
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/keep.h"

@@ -8,7 +8,6 @@
 #include "api/http/waiter.h"
 #include "api/http/page.h"
 #include "api/http/problem.h"
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"

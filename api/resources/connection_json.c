@@ -2,7 +2,6 @@
 /*
  * A connection as JSON: the schema Connection of openapi.yaml.
  */
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/connections.h"
 #include "api/resources/keep.h"

@@ -8,7 +8,6 @@
 #include "api/resources/keep.h"
 #include "api/resources/common_json.h"
 #include "api/resources/qp_params.h"
-#include "api/resources/records.h"
 #include "daemon/connections/connections.h"
 #include "daemon/kept/kept.h"
 

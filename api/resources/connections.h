@@ -7,7 +7,6 @@
 #ifndef VBD_API_RESOURCES_CONNECTIONS_H
 #define VBD_API_RESOURCES_CONNECTIONS_H
 
-#include "api/json/decode.h"
 #include "rdma/device/op.h"
 #include "api/http/request.h"
 

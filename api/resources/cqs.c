@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Completion queues. */
 #include "api/http/page.h"
-#include "api/json/decode.h"
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"

@@ -4,7 +4,6 @@
  */
 #include "api/http/page.h"
 #include "api/http/view.h"
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"

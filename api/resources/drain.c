@@ -2,8 +2,7 @@
 #include "api/resources/handlers.h"
 
 #include "api/http/waiter.h"
-#include "api/json/decode.h"
-#include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "daemon/drain.h"
 

@@ -3,7 +3,6 @@
  * The event log: a page, or a long poll.
  */
 #include "api/http/waiter.h"
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/event_query.h"

@@ -5,12 +5,11 @@
  */
 #include "api/http/view.h"
 #include "api/http/waiter.h"
-#include "api/json/decode.h"
 #include "api/json/writer.h"
 #include "api/resources/connections.h"
+#include "api/resources/task.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
-#include "api/resources/records.h"
 #include "base/addr.h"
 #include "daemon/observe/explain.h"
 

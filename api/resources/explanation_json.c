@@ -4,10 +4,8 @@
  * openapi.yaml.
  */
 #include "api/http/archive.h"
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/connections.h"
-#include "api/resources/records.h"
 #include "daemon/observe/explain.h"
 #include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/why.h"

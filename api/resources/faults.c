@@ -2,8 +2,6 @@
 #include "api/resources/handlers.h"
 
 #include "api/http/page.h"
-#include "api/json/decode.h"
-#include "api/json/encode.h"
 #include "api/resources/context.h"
 #include "api/resources/members.h"
 #include "api/resources/common_json.h"

@@ -3,7 +3,6 @@
 #include "api/resources/handlers.h"
 
 #include "api/http/request.h"
-#include "api/json/encode.h"
 #include "base/text.h"
 #include "daemon/core/event_types.h"
 #include "rdma/diagnose/cause.h"

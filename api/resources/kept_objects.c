@@ -2,7 +2,6 @@
 #include "api/resources/handlers.h"
 
 #include "api/http/page.h"
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/keep.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/page.h"
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"

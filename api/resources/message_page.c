@@ -2,7 +2,6 @@
 #include "api/resources/message_page.h"
 
 #include "api/json/codec.h"
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "daemon/core/loop.h"

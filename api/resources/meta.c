@@ -2,8 +2,7 @@
 /*
  * Health, index, contract, caller.
  */
-#include "api/json/decode.h"
-#include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "base/clock.h"

@@ -4,7 +4,7 @@
  */
 #include "api/http/waiter.h"
 #include "api/http/server.h"
-#include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
 #include "api/resources/metrics_parts.h"

@@ -2,7 +2,6 @@
 /*
  * Probes as JSON: the schemas Probe and ConnectionRtt of openapi.yaml.
  */
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "base/clock.h"
 #include "daemon/work/probes.h"

@@ -2,7 +2,6 @@
 #include "api/resources/qp_params.h"
 
 #include "api/http/request.h"
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/task.h"
 #include "base/enum.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/records.h"
+#include "api/resources/task.h"
 
 #include "api/http/archive.h"
 #include "api/http/page.h"

@@ -2,7 +2,7 @@
 #include "api/resources/handlers.h"
 
 #include "api/http/auth.h"
-#include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "daemon/config/config.h"
 

@@ -3,7 +3,6 @@
 
 #include "api/http/waiter.h"
 #include "api/http/page.h"
-#include "api/json/decode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/keep.h"

@@ -7,7 +7,6 @@
 #include "api/http/page.h"
 #include "api/http/waiter.h"
 #include "api/resources/context.h"
-#include "api/resources/records.h"
 #include "api/resources/common_json.h"
 #include "api/resources/task.h"
 #include "daemon/kept/reconciler.h"

@@ -2,8 +2,8 @@
 /* Functions that need the handlers of all kinds. */
 #include "api/http/page.h"
 #include "api/resources/connections.h"
+#include "api/resources/task.h"
 #include "api/resources/context.h"
-#include "api/resources/records.h"
 #include "daemon/connections/connections.h"
 #include "daemon/core/context.h"
 

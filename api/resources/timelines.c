@@ -3,11 +3,10 @@
  * GET /v1/connections/{ref}/timeline. Of a connection of an earlier run it has the events that are
  * kept.
  */
-#include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
 #include "api/resources/handlers.h"
-#include "api/resources/records.h"
 #include "base/clock.h"
 #include "daemon/connections/connections.h"
 #include "daemon/core/eventlog.h"

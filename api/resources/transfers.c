@@ -5,7 +5,6 @@
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
 #include "daemon/work/transfers.h"
-#include "api/json/encode.h"
 #include "api/resources/common_json.h"
 
 /* --- the task --------------------------------------------------------------------------------- */

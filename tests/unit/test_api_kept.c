@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kept objects of a daemon over the fake: lists of the configuration, requests, earlier runs. */
 #include "api/resources/keep.h"
-#include "api/resources/records.h"
+#include "api/resources/task.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "base/memfd.h"
-#include "daemon/config/config.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/drain.h"
 #include "daemon/kept/held.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The objects of one operator are not there for another, by any route. */
-#include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/connections.h"
 #include "api/routes.h"
 #include "daemon/connections/peer_reports.h"

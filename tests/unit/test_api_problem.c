@@ -2,7 +2,7 @@
 #include "api/http/problem.h"
 
 #include "api/http/router.h"
-#include "api/json/faults.h"
+#include "api/json/decode.h"
 #include "rdma/names/names.h"
 #include "tests/unit/document.h"
 #include "tests/unit/openapi.h"

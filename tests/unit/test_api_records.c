@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ended objects of earlier runs, in lists and by themselves. */
-#include "api/resources/records.h"
+#include "api/resources/task.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "daemon/store/database.h"

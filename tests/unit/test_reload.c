@@ -5,7 +5,6 @@
 #include "api/http/tls.h"
 #include "base/log.h"
 #include "cmd/verbsd.h"
-#include "daemon/config/config.h"
 #include "daemon/daemon.h"
 #include "daemon/observe/audit.h"
 #include "daemon/sdnotify.h"

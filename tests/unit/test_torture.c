@@ -12,7 +12,6 @@
 #include "api/resources/context.h"
 #include "api/resources/keep.h"
 #include "api/routes.h"
-#include "daemon/config/config.h"
 #include "daemon/kept/kept.h"
 #include "daemon/store/keeper.h"
 #include "tests/unit/scratch.h"
