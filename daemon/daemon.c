@@ -5,7 +5,6 @@
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/object.h"
-#include "daemon/core/record.h"
 #include "daemon/core/traces.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/drain.h"

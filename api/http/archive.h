@@ -9,7 +9,7 @@
 #define VBD_API_HTTP_ARCHIVE_H
 
 #include "base/attr.h"
-#include "daemon/core/record.h"
+#include "daemon/core/registry.h"
 
 #include <jansson.h>
 

@@ -8,7 +8,6 @@
 #include "api/http/page_parts.h"
 #include "base/clock.h"
 #include "daemon/core/object.h"
-#include "daemon/core/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 
 #include "api/resources/context.h"
 #include "api/resources/common_json.h"
-#include "daemon/core/record.h"
 #include "daemon/kept/kept.h"
 #include "daemon/store/keeper.h"
 #include "daemon/store/store.h"

@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "daemon/core/batch.h"
 #include "daemon/core/object.h"
-#include "daemon/core/record.h"
 #include "daemon/kept/kept.h"
 #include "daemon/store/keeper.h"
 

@@ -14,7 +14,6 @@
 #include "daemon/core/devices.h"
 #include "daemon/core/eventlog.h"
 #include "daemon/core/object.h"
-#include "daemon/core/record.h"
 #include "daemon/kept/kept.h"
 #include "daemon/memory/shared.h"
 #include "daemon/observe/explain.h"

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "daemon/connections/connections.h"
 #include "daemon/core/eventlog.h"
-#include "daemon/core/record.h"
 
 /* Events that are looked at for a timeline, the newest ones: this takes about a millisecond. */
 #define LOOKS_MAX 50000

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "daemon/core/quota.h"
-#include "daemon/core/record.h"
 
 void vbd_users_add(struct vbd_users *users, const struct vbd_object *object)
 {

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "daemon/core/object.h"
-#include "daemon/core/record.h"
 
 /* Most transfers end within this time, so that they are written once. */
 #define DELAY_MS 5
