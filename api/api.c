@@ -1,14 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api.h"
 
-#include "api/resources/audit_record.h"
-#include "api/resources/context.h"
-#include "api/resources/keep.h"
-#include "api/resources/task.h"
-#include "api/resources/handlers.h"
-#include "api/routes.h"
+#include "api/connections/connections.h"
+#include "api/core/context.h"
+#include "api/core/handlers.h"
+#include "api/core/keep.h"
+#include "api/core/task.h"
+#include "daemon/connections/connections.h"
 #include "daemon/store/keeper.h"
-#include "daemon/config/config.h"
+
+/* --- objects of all kinds -------------------------------------------------------------------- */
+
+char *vbd_record_encode(const struct vbd_object *object)
+{
+	const struct vbd_task_kind *kind = vbd_task_of(vbd_registry_kind(object->registry));
+	struct vbd_encoder out = vbd_encode_begin();
+	struct vbd_sieve room;
+	size_t len;
+
+	vbd_encode_through(&out, vbd_view_public_sieve(kind->page.members, &room));
+	kind->page.encode(&out, object);
+	if (kind->encode_past)
+		kind->encode_past(&out, object);
+	return vbd_encode_end(&out, &len);
+}
+
+static bool await_object(
+	struct vbd_request *req, const struct vbd_task_kind *kind, struct vbd_object *object)
+{
+	struct vbd_connection *connection;
+
+	if (kind->done) {
+		vbd_task_answer(req, kind, object);
+		return true;
+	}
+	if (kind != &vbd_connection_task)
+		return false;
+	connection = VBD_CONTAINER_OF(object, struct vbd_connection, object);
+	vbd_connection_wait(req, connection,
+		connection->conn->manual ? VBD_GOAL_OPEN : VBD_GOAL_ESTABLISHED, 201, true);
+	return true;
+}
+
+/* Let a repeat of a POST wait for the object at @path, as the POST did; false if that is no open
+ * object whose end can be awaited. */
+static bool await_again(struct vbd_request *req, const char *path)
+{
+	const struct vbd_registry *registry = vbd_registry_at(vbd_request_daemon(req), path);
+	struct vbd_object *object = NULL;
+	uint64_t id;
+
+	if (registry && vbd_ref_is_id(strrchr(path, '/') + 1, &id))
+		object = vbd_registry_find_id(registry, id);
+	return object && await_object(req, vbd_task_of(vbd_registry_kind(registry)), object);
+}
+
+/* --- the server ------------------------------------------------------------------------------ */
 
 /* The first refusals are told in full, the others by one summary in each period: otherwise a client
  * without a role could fill the bounded event log. */
@@ -110,7 +157,7 @@ static struct vbd_server_config configure(
 	server.dispatch.keeper = api->daemon->keeper;
 	server.dispatch.server_id = api->daemon->server_id;
 	server.dispatch.turns = &api->daemon->turns;
-	server.dispatch.await = vbd_task_await;
+	server.dispatch.await = await_again;
 	server.dispatch.context = api;
 	server.dispatch.on_refused = on_refused;
 	server.dispatch.on_audited = vbd_audit_request;

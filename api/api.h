@@ -9,14 +9,9 @@
 #define VBD_API_API_H
 
 #include "api/http/server.h"
-#include "base/attr.h"
-#include "base/error.h"
-#include "daemon/config/callers.h"
-#include "daemon/config/config.h"
 #include "daemon/daemon.h"
 
 struct vbd_api;
-struct vbd_config_changes;
 
 /**
  * vbd_api_create - serve the daemon's API
@@ -73,5 +68,8 @@ void vbd_api_stop(struct vbd_api *api, uint64_t grace_ms, void (*stopped)(void *
 
 /** vbd_api_destroy - call before vbd_daemon_destroy(), outside of handlers; @api may be NULL */
 void vbd_api_destroy(struct vbd_api *api);
+
+/** vbd_routes - the table of all routes; static */
+struct vbd_router vbd_routes(void);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/routes.h"
-
-#include "api/resources/handlers.h"
-#include "api/resources/task.h"
+#include "api/api.h"
+#include "api/core/handlers.h"
+#include "api/core/task.h"
 
 /*
  * One row each: method, operation, role, body, handler, pattern, parameters. The role "read" must
@@ -113,7 +112,7 @@ static const struct vbd_route routes[] = {
 		.task = &vbd_fault_task},
 	{ROUTE(POST, create_fault, CONTROL, JSON, vbd_create_labelled, "/v1/faults", NULL), .create = vbd_task_create, .task = &vbd_fault_task},
 	{ROUTE(GET, get_fault, READ, NONE, vbd_task_get, "/v1/faults/{ref}", SHOWN), .task = &vbd_fault_task},
-	{ROUTE(DELETE, delete_fault, CONTROL, NONE, vbd_delete_fault, "/v1/faults/{ref}", NULL)},
+	{ROUTE(DELETE, delete_fault, CONTROL, NONE, vbd_task_delete, "/v1/faults/{ref}", NULL), .task = &vbd_fault_task},
 	{ROUTE(GET, list_ud_endpoints, READ, NONE, vbd_task_list, "/v1/ud_endpoints", LABELLED, "state", "name", "device"),
 		.task = &vbd_ud_endpoint_task},
 	{ROUTE(POST, create_ud_endpoint, OPERATE, JSON, vbd_create_labelled, "/v1/ud_endpoints", NULL), .create = vbd_create_ud_endpoint, .prefer = true},
@@ -133,7 +132,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(POST, create_ud_peer, OPERATE, JSON, vbd_create_labelled, "/v1/ud_peers", NULL), .create = vbd_task_create, .task = &vbd_ud_peer_task, .prefer = true},
 	{ROUTE(GET, get_ud_peer, READ, NONE, vbd_task_get, "/v1/ud_peers/{ref}", SHOWN),
 		.task = &vbd_ud_peer_task},
-	{ROUTE(DELETE, delete_ud_peer, OPERATE, NONE, vbd_delete_ud_peer, "/v1/ud_peers/{ref}", NULL)},
+	{ROUTE(DELETE, delete_ud_peer, OPERATE, NONE, vbd_task_delete, "/v1/ud_peers/{ref}", NULL), .task = &vbd_ud_peer_task},
 	{ROUTE(GET, list_multicast_memberships, READ, NONE, vbd_task_list, "/v1/multicast_memberships", LABELLED, "state", "name", "ud_endpoint"),
 		.task = &vbd_multicast_membership_task},
 	{ROUTE(POST, create_multicast_membership, OPERATE, JSON, vbd_create_labelled, "/v1/multicast_memberships", NULL), .create = vbd_task_create, .task = &vbd_multicast_membership_task, .prefer = true},

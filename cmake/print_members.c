@@ -195,7 +195,7 @@ static void print_file(const char *name)
 int main(int argc, char **argv)
 {
 	printf("/* Printed by print_members from the contract. */\n"
-	       "#include \"api/resources/members.h\"\n\n");
+	       "#include \"api/core/task.h\"\n\n");
 	for (int i = 1; i < argc; i++)
 		print_file(argv[i]);
 	return 0;

@@ -3,7 +3,7 @@
 // Usage: node build.mjs OUTDIR
 //
 // Bundles the dashboard into OUTDIR, under names that contain a hash of the contents, and writes the files by which the
-// compiler embeds it: web_files.c with the table of api/resources/web.h, web_embed.S with the bytes, and web.d with the dependencies.
+// compiler embeds it: web_files.c with the table of api/web.h, web_embed.S with the bytes, and web.d with the dependencies.
 // web_embed.S names the files from OUTDIR on, which may be moved.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -38,7 +38,7 @@ function table(names) {
 	});
 	const symbols = names.map((_, i) => `extern const char vbd_web_${i}_start[], vbd_web_${i}_end[];\n`);
 	return (
-		`/* Made by web/build.mjs. */\n#include "api/resources/web.h"\n\n${symbols.join("")}\n` +
+		`/* Made by web/build.mjs. */\n#include "api/web.h"\n\n${symbols.join("")}\n` +
 		`const struct vbd_web_file vbd_web_files[] = {\n${rows.join("")}\t{0},\n};\n`
 	);
 }

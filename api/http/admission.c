@@ -2,8 +2,6 @@
 #include "api/http/admission.h"
 
 #include <netinet/in.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define BUCKETS 256 /* a power of two */
 

@@ -16,8 +16,6 @@
 
 #include "base/list.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/socket.h>
 
 struct vbd_admission;

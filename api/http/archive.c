@@ -3,9 +3,7 @@
 
 #include "api/json/writer.h"
 #include "base/clock.h"
-#include "base/error.h"
 
-#include <string.h>
 #include <time.h>
 
 #define EXPLANATION "explanation" /* of vbd_put_past_explanation() */

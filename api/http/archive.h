@@ -8,13 +8,9 @@
 #ifndef VBD_API_HTTP_ARCHIVE_H
 #define VBD_API_HTTP_ARCHIVE_H
 
-#include "base/attr.h"
 #include "daemon/core/registry.h"
 
 #include <jansson.h>
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct vbd_encoder;
 

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/auth.h"
 
-#include "base/addr.h"
-
 #include <gnutls/gnutls.h>
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 #include <unistd.h>
 

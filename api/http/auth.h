@@ -7,14 +7,8 @@
 #ifndef VBD_API_HTTP_AUTH_H
 #define VBD_API_HTTP_AUTH_H
 
-#include "base/attr.h"
-#include "base/enum.h"
-#include "base/error.h"
-#include "daemon/config/callers.h"
 #include "daemon/core/caller.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 struct vbd_credentials;

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/dispatch.h"
 
-#include "api/http/condition.h"
-#include "api/http/header.h"
 #include "api/http/idempotency.h"
-#include "api/http/waiter.h"
 #include "api/http/problem.h"
+#include "api/http/waiter.h"
 #include "api/http/wire.h"
-#include "api/json/parse.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "daemon/core/quota.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Bodies up to this size are parsed at once. 256 KiB of brackets take 70 ms, so larger ones take
  * turns, and routes without a body take none. */

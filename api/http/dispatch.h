@@ -9,11 +9,7 @@
 #ifndef VBD_API_HTTP_DISPATCH_H
 #define VBD_API_HTTP_DISPATCH_H
 
-#include "api/http/auth.h"
 #include "api/http/request.h"
-#include "api/http/router.h"
-
-#include <stddef.h>
 
 struct vbd_dispatch;
 struct vbd_keeper;

@@ -3,7 +3,6 @@
 
 #include "api/http/request.h"
 
-#include <string.h>
 #include <strings.h>
 
 enum requests { ALL, POST, WAIT, PART, STREAM };
@@ -73,4 +72,324 @@ const char *vbd_header_next(const char *at, size_t *ret_len)
 		end--;
 	*ret_len = (size_t)(end - at);
 	return *at ? at : NULL;
+}
+
+/* --- faults of header fields ----------------------------------------------------------------- */
+
+bool vbd_header_all_are(const char *list, const char *word)
+{
+	size_t len;
+
+	for (const char *at = vbd_header_next(list, &len); at;
+		at = vbd_header_next(at + len, &len)) {
+		if (len != strlen(word) || strncasecmp(at, word, len) != 0)
+			return false;
+	}
+	return true;
+}
+
+static enum vbd_status check_coding(
+	struct vbd_request *req, const char *value, struct vbd_error *err)
+{
+	if (!value || vbd_header_all_are(value, "identity"))
+		return VBD_OK;
+	vbd_reply_add_header(&req->reply, "Accept-Encoding", "identity");
+	(void)vbd_error_set(err, VBD_E_UNSUPPORTED_MEDIA_TYPE,
+		"the Content-Encoding is %.64s; %s takes bodies without one", value, req->path);
+	return vbd_error_hint(
+		err, err->status, "Send the body as it is, without Content-Encoding.");
+}
+
+/* RFC 9110, 14.5: a server without partial PUT must not store the part as if it were the whole. */
+static enum vbd_status refuse_part(
+	struct vbd_request *req, const char *value, struct vbd_error *err)
+{
+	if (!value)
+		return VBD_OK;
+	(void)vbd_error_input(err, VBD_E_BAD_VALUE, "Content-Range",
+		"the Content-Range is %.64s; %s takes no part of a body by it", value, req->path);
+	return vbd_error_hint(err, err->status,
+		"Leave Content-Range out; the parameter offset_bytes is where a PUT of data "
+		"writes.");
+}
+
+static enum vbd_status refuse_method(
+	struct vbd_request *req, const char *value, struct vbd_error *err)
+{
+	if (!value)
+		return VBD_OK;
+	(void)req;
+	(void)vbd_error_input(err, VBD_E_BAD_VALUE, "X-HTTP-Method-Override",
+		"a header asks for the method %.32s; only the request line says the method", value);
+	return vbd_error_hint(err, err->status, "Send the method that is meant.");
+}
+
+static enum vbd_status check_expectation(
+	struct vbd_request *req, const char *value, struct vbd_error *err)
+{
+	(void)req;
+	if (!value || vbd_header_all_are(value, "100-continue"))
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_EXPECTATION_FAILED,
+		"the request expects %.64s; only 100-continue is known", value);
+}
+
+/* Compare a Content-Type, without its parameters and case, with @type. */
+static bool media_type_is(const char *header, const char *type)
+{
+	size_t len = strlen(type);
+
+	if (strncasecmp(header, type, len) != 0)
+		return false;
+	header += len;
+	header += strspn(header, " \t");
+	return *header == '\0' || *header == ';';
+}
+
+/*
+ * True if a browser asks for something to be done. Its page must name the Content-Type also without
+ * a body: no form of another site can, and no script of one without being asked for first.
+ */
+static bool is_act_of_browser(struct vbd_request *req)
+{
+	return req->method != VBD_METHOD_GET &&
+	       (vbd_request_header(req, VBD_HEADER_ORIGIN) ||
+		       vbd_request_header(req, VBD_HEADER_SEC_FETCH_SITE));
+}
+
+static enum vbd_status check_media_type(
+	struct vbd_request *req, const char *type, struct vbd_error *err)
+{
+	bool stream = req->route->body == VBD_BODY_STREAM;
+	const char *want = stream ? "application/octet-stream" : "application/json";
+
+	if (req->content_bytes == 0 && !stream && !is_act_of_browser(req))
+		return VBD_OK;
+	if (stream ? !type || media_type_is(type, want) : type && media_type_is(type, want))
+		return VBD_OK;
+	vbd_reply_add_header(
+		&req->reply, req->method == VBD_METHOD_PATCH ? "Accept-Patch" : "Accept", want);
+	return vbd_error_set(err, VBD_E_UNSUPPORTED_MEDIA_TYPE,
+		"the Content-Type is %.64s; %s takes %s", type ? type : "absent", req->path, want);
+}
+
+static enum vbd_status (*const checks[VBD_HEADER_COUNT])(
+	struct vbd_request *req, const char *value, struct vbd_error *err) = {
+#define CHECK(sym, name, lines, requests, check) [VBD_HEADER_##sym] = check,
+	VBD_HEADER_MAP(CHECK)
+#undef CHECK
+};
+
+enum vbd_status vbd_headers_check(struct vbd_request *req, struct vbd_error *err)
+{
+	for (unsigned int i = 0; i < VBD_HEADER_COUNT; i++) {
+		if (checks[i] &&
+			checks[i](req, vbd_request_header(req, (enum vbd_header)i), err) != VBD_OK)
+			return err->status;
+	}
+	return VBD_OK;
+}
+
+/* --- Range ----------------------------------------------------------------------------------- */
+
+/* Parse a number, which saturates; false if @at does not point to a digit. */
+static bool parse_number(const char **at, uint64_t *ret)
+{
+	uint64_t number = 0;
+
+	if (**at < '0' || **at > '9')
+		return false;
+	for (; **at >= '0' && **at <= '9'; ++*at) {
+		unsigned int digit = (unsigned int)(**at - '0');
+
+		number = number > (UINT64_MAX - digit) / 10 ? UINT64_MAX : number * 10 + digit;
+	}
+	*ret = number;
+	return true;
+}
+
+enum vbd_range vbd_range_parse(
+	const char *value, uint64_t size_bytes, uint64_t *ret_first, uint64_t *ret_length_bytes)
+{
+	uint64_t first = 0, last = UINT64_MAX;
+	bool has_first, has_last;
+
+	if (!value || strncasecmp(value, "bytes=", 6) != 0)
+		return VBD_RANGE_WHOLE;
+	value += 6;
+	value += strspn(value, " \t");
+	has_first = parse_number(&value, &first);
+	if (*value++ != '-')
+		return VBD_RANGE_WHOLE;
+	has_last = parse_number(&value, &last);
+	value += strspn(value, " \t");
+	if (*value || (!has_first && !has_last) || (has_first && has_last && last < first))
+		return VBD_RANGE_WHOLE;
+	if (!has_first) { /* "bytes=-500": the last 500 bytes */
+		if (!last)
+			return VBD_RANGE_OUTSIDE;
+		first = last < size_bytes ? size_bytes - last : 0;
+		last = UINT64_MAX;
+	}
+	if (first >= size_bytes)
+		return VBD_RANGE_OUTSIDE;
+	if (last >= size_bytes)
+		last = size_bytes - 1;
+	*ret_first = first;
+	*ret_length_bytes = last - first + 1;
+	return VBD_RANGE_PART;
+}
+
+/* --- Prefer ---------------------------------------------------------------------------------- */
+
+/* Find the comma that ends a preference, or the end; a comma inside quotes is skipped. */
+static const char *end_of_preference(const char *at)
+{
+	bool quoted = false;
+
+	for (; *at && (quoted || *at != ','); at++) {
+		if (*at == '"')
+			quoted = !quoted;
+		else if (quoted && *at == '\\' && at[1])
+			at++;
+	}
+	return at;
+}
+
+static bool ends_value(const char *at)
+{
+	return strchr(",;", at[strspn(at, " \t")]);
+}
+
+static bool parse_seconds(const char *at, unsigned int *ret_wait_s)
+{
+	unsigned int seconds = 0;
+	bool any = false;
+	bool quoted = *at == '"';
+
+	at += quoted;
+	for (;; any = true) {
+		/* A character of a quoted string may have a backslash before it. */
+		at += quoted && *at == '\\' && at[1] >= '0' && at[1] <= '9';
+		if (*at < '0' || *at > '9')
+			break;
+		seconds = seconds * 10 + (unsigned int)(*at++ - '0');
+		if (seconds > VBD_PREFER_WAIT_MAX_S)
+			seconds = VBD_PREFER_WAIT_MAX_S;
+	}
+	if (!any || (quoted && *at++ != '"') || !ends_value(at))
+		return false;
+	*ret_wait_s = seconds;
+	return true;
+}
+
+/* The value of the preference @name at @at; "" without one, NULL if another preference is there. */
+static const char *value_of(const char *at, const char *name)
+{
+	size_t name_bytes = strlen(name);
+
+	if (strncasecmp(at, name, name_bytes) != 0)
+		return NULL;
+	at += name_bytes;
+	if (ends_value(at))
+		return "";
+	at += strspn(at, " \t");
+	return *at == '=' ? at + 1 + strspn(at + 1, " \t") : NULL;
+}
+
+bool vbd_prefer_async(const char *value)
+{
+	while (value && *value) {
+		const char *at;
+
+		value += strspn(value, " \t,");
+		at = value_of(value, "respond-async");
+		/* RFC 7240, 2: an empty value is none. */
+		if (at && (!*at || (strncmp(at, "\"\"", 2) == 0 && ends_value(at + 2))))
+			return true;
+		value = end_of_preference(value);
+	}
+	return false;
+}
+
+bool vbd_prefer_wait(const char *value, unsigned int *ret_wait_s)
+{
+	while (value && *value) {
+		const char *at;
+
+		value += strspn(value, " \t,");
+		at = value_of(value, "wait");
+		if (at && parse_seconds(at, ret_wait_s))
+			return true;
+		value = end_of_preference(value);
+	}
+	return false;
+}
+
+/* --- If-Match and If-None-Match -------------------------------------------------------------- */
+
+#define HINT_NO_TAG "There is no ETag to name here: leave If-Match out, or send If-Match: *."
+#define HINT_THERE  "Leave If-None-Match out: it asks for nothing to be done if there is something."
+
+static bool is_weak(const char *tag)
+{
+	return strncmp(tag, "W/", 2) == 0;
+}
+
+/* The comparisons of RFC 9110, 8.8.3.2: a strong one takes no weak tag, a weak one minds no "W/".
+ */
+static bool has_tag(const char *list, const char *tag, bool weakly)
+{
+	size_t len;
+
+	if (tag && is_weak(tag))
+		tag = weakly ? tag + 2 : NULL;
+	for (const char *at = vbd_header_next(list, &len); at;
+		at = vbd_header_next(at + len, &len)) {
+		size_t skip = weakly && is_weak(at) ? 2 : 0;
+
+		/* RFC 9110, 13.1.1: "*" stands alone; a malformed list lets nothing be done. */
+		if (len == 1 && *at == '*')
+			return weakly || !strchr(list, ',');
+		if (tag && len == skip + strlen(tag) && memcmp(at + skip, tag, len - skip) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum vbd_status refuse(
+	const struct vbd_condition_of *of, const char *known, struct vbd_error *err)
+{
+	if (of->absent)
+		return vbd_error_set(err, VBD_E_CHANGED_MEANWHILE,
+			"there is no such %s now; the request is for %.64s", of->what, known);
+	if (of->tag)
+		return vbd_error_set(err, VBD_E_CHANGED_MEANWHILE,
+			"the %s has changed: its ETag is %s now; the request is for %.64s",
+			of->what, of->tag, known);
+	(void)vbd_error_set(err, VBD_E_CHANGED_MEANWHILE, "%.96s has no ETag, so none is %.64s",
+		of->what, known);
+	return vbd_error_hint(err, err->status, HINT_NO_TAG);
+}
+
+enum vbd_status vbd_condition_check(
+	struct vbd_request *req, const struct vbd_condition_of *of, struct vbd_error *err)
+{
+	const char *known = vbd_request_header(req, VBD_HEADER_IF_MATCH);
+
+	if (known && (of->absent || !has_tag(known, of->tag, false)))
+		return refuse(of, known, err);
+	if (req->method == VBD_METHOD_GET || of->absent || !vbd_condition_is_known(req, of->tag))
+		return VBD_OK;
+	(void)vbd_error_set(err, VBD_E_CHANGED_MEANWHILE,
+		"there is something at %.96s, and the request is for the case that there is not",
+		req->path);
+	return vbd_error_hint(err, err->status, HINT_THERE);
+}
+
+bool vbd_condition_is_known(struct vbd_request *req, const char *tag)
+{
+	const char *known = vbd_request_header(req, VBD_HEADER_IF_NONE_MATCH);
+
+	return known && has_tag(known, tag, true);
 }

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of the header fields that verbsd reads. A row gives the requests that honour a field:
- * for any other request the field is absent, and a field without a row is ignored. docs/http.md has
- * the table for users, and a test walks it.
+ * Header fields. A row of the list below is for each one that verbsd reads. It gives the requests
+ * that honour a field: for any other request the field is absent, and a field without a row is
+ * ignored. docs/http.md has the table for users, and a test walks it.
  *
  * Content-Length, Transfer-Encoding and Connection are of the wire (wire.h) and of libmicrohttpd.
  *
- * Any thread; nothing here blocks.
+ * Any thread for functions without a request, else the control thread; nothing here blocks.
  */
 #ifndef VBD_API_HTTP_HEADER_H
 #define VBD_API_HTTP_HEADER_H
 
-#include "base/attr.h"
 #include "base/error.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 struct vbd_request;
 
@@ -24,7 +20,7 @@ struct vbd_request;
  * lines:    ONE: a second line is refused; LIST: several lines are one list (RFC 9110, 5.3)
  * requests: ALL; POST; WAIT: those that vbd_route_waits(); PART: GET of bytes, not HEAD (RFC 9110,
  *           14.2); STREAM: that of events
- * check:    of header_check.c: refuses a request for the field; NULL: others read the field
+ * check:    of header.c: refuses a request for the field; NULL: others read the field
  */
 #define VBD_HEADER_MAP(X)                                                             \
 	X(AUTHORIZATION, "Authorization", ONE, ALL, NULL)                             \
@@ -78,9 +74,70 @@ bool vbd_header_all_are(const char *list, const char *word);
 /**
  * vbd_headers_check - refuse a request for its fields; no other place does so for these alone
  *
- * Control thread. Returns VBD_E_BAD_VALUE, VBD_E_UNSUPPORTED_MEDIA_TYPE, or
- * VBD_E_EXPECTATION_FAILED.
+ * Returns VBD_E_BAD_VALUE, VBD_E_UNSUPPORTED_MEDIA_TYPE, or VBD_E_EXPECTATION_FAILED.
  */
 enum vbd_status vbd_headers_check(struct vbd_request *req, struct vbd_error *err) VBD_MUST_CHECK;
+
+/* --- Range ----------------------------------------------------------------------------------- */
+
+/* RFC 9110, section 14, as far as it names one range of bytes. */
+enum vbd_range {
+	VBD_RANGE_WHOLE,   /* no range, several, or an invalid one: answer 200 with all bytes */
+	VBD_RANGE_PART,	   /* answer 206 */
+	VBD_RANGE_OUTSIDE, /* answer 416 */
+};
+
+/**
+ * vbd_range_parse - find the range of a resource of @size_bytes
+ * @value: the header's value; NULL if there is none
+ *
+ * Sets the outputs for VBD_RANGE_PART only.
+ */
+enum vbd_range vbd_range_parse(
+	const char *value, uint64_t size_bytes, uint64_t *ret_first, uint64_t *ret_length_bytes);
+
+/* --- Prefer ---------------------------------------------------------------------------------- */
+
+#define VBD_PREFER_WAIT_MAX_S 60
+
+/**
+ * vbd_prefer_wait - parse wait=N
+ * @value:      the header's value; NULL if there is none
+ * @ret_wait_s: 0 to VBD_PREFER_WAIT_MAX_S; a longer wait is cut to that
+ *
+ * Returns false, and sets nothing, if there is no valid wait=N: an invalid preference is ignored
+ * (RFC 7240, section 2).
+ */
+bool vbd_prefer_wait(const char *value, unsigned int *ret_wait_s);
+
+/** vbd_prefer_async - true if the client prefers an immediate answer; @value: as above */
+bool vbd_prefer_async(const char *value);
+
+/* --- If-Match and If-None-Match -------------------------------------------------------------- */
+
+/*
+ * The preconditions of RFC 9110, section 13. No resource has a date of its last change, so
+ * If-Modified-Since and If-Unmodified-Since are ignored (13.1.3, 13.1.4).
+ */
+
+/* The resource that a request is for, as it is now. */
+struct vbd_condition_of {
+	const char *what; /* "connection" */
+	const char *tag;  /* the quoted ETag; NULL: there is none */
+	bool absent;	  /* nothing is there now */
+};
+
+/**
+ * vbd_condition_check - evaluate If-Match, and, but for GET, If-None-Match
+ *
+ * A condition without a comparable ETag is false, as RFC 9110 says: "*" alone holds for what has
+ * none. Returns VBD_E_CHANGED_MEANWHILE.
+ */
+enum vbd_status vbd_condition_check(struct vbd_request *req, const struct vbd_condition_of *of,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_condition_is_known - true if If-None-Match has the ETag, weak or not, or "*"; @tag: NULL if
+ * there is none */
+bool vbd_condition_is_known(struct vbd_request *req, const char *tag);
 
 #endif

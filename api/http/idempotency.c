@@ -5,18 +5,11 @@
 #include "api/http/uri.h"
 #include "api/json/writer.h"
 #include "base/clock.h"
-#include "base/list.h"
 #include "daemon/core/watch.h"
-#include "daemon/core/registry.h" /* uthash, set up for the project */
 #include "daemon/store/keeper.h"
-#include "daemon/store/tables.h"
 
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The keys of a caller. A caller with few loses none to one with many. */
 struct owner {

@@ -14,13 +14,7 @@
 #define VBD_API_HTTP_IDEMPOTENCY_H
 
 #include "api/http/reply.h"
-#include "base/attr.h"
-#include "base/error.h"
 #include "daemon/store/tables.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define VBD_IDEM_BYTES_MAX   VBD_ANSWERS_BYTES_MAX
 #define VBD_IDEM_AGE_MAX_NS  VBD_ANSWER_AGE_MAX_NS

@@ -3,11 +3,7 @@
 
 #include "base/addr.h"
 
-#include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>

@@ -7,11 +7,8 @@
 #ifndef VBD_API_HTTP_LISTEN_H
 #define VBD_API_HTTP_LISTEN_H
 
-#include "base/attr.h"
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #define VBD_LISTEN_OWN_GROUP ((gid_t)-1)

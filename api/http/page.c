@@ -3,14 +3,315 @@
 
 #include "api/http/archive.h"
 #include "api/http/page_parts.h"
+#include "base/text.h"
 #include "daemon/core/context.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+/* --- the cursor ------------------------------------------------------------------------------ */
+
+/*
+ * `next` and `after` of lists: the sort key, and the place of the last item of the page, so that
+ * the next page is found even when that item is gone. The text is base64url, because clients must
+ * not read or make one.
+ */
+
+/* Longest `next` and its NUL: a sort key, two numbers and a text in base64url. */
+#define CURSOR_BYTES 320
+
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/* Longest text inside a cursor, and its NUL. */
+#define PLAIN_BYTES 232
+
+static void encode_base64url(const char *plain, char cursor[CURSOR_BYTES])
+{
+	size_t len = strlen(plain);
+	size_t used = 0;
+
+	for (size_t i = 0; i < len; i += 3) {
+		size_t taken = len - i < 3 ? len - i : 3;
+		uint32_t bits = 0;
+
+		for (size_t k = 0; k < 3; k++)
+			bits = bits << 8 | (k < taken ? (unsigned char)plain[i + k] : 0u);
+		for (size_t k = 0; k <= taken; k++)
+			cursor[used++] = letters[bits >> (18 - 6 * k) & 63];
+	}
+	cursor[used] = '\0';
+}
+
+/* Returns whether @cursor is base64url of a text. */
+static bool decode_base64url(const char *cursor, char plain[PLAIN_BYTES])
+{
+	size_t used = 0;
+	uint32_t bits = 0;
+	unsigned int n_bits = 0;
+
+	for (; *cursor; cursor++) {
+		const char *letter = strchr(letters, *cursor);
+
+		if (!letter || used + 1 >= PLAIN_BYTES)
+			return false;
+		bits = bits << 6 | (uint32_t)(letter - letters);
+		n_bits += 6;
+		if (n_bits < 8)
+			continue;
+		n_bits -= 8;
+		plain[used] = (char)(bits >> n_bits & 255);
+		if (!plain[used++])
+			return false;
+	}
+	plain[used] = '\0';
+	return true;
+}
+
+/* Write the value of `next` for a page that ends at @place; returns @cursor. */
+static char *print_cursor(
+	const struct vbd_page *page, const struct vbd_page_place *place, char cursor[CURSOR_BYTES])
+{
+	char plain[PLAIN_BYTES];
+
+	(void)snprintf(plain, sizeof(plain), "%s:%" PRIu64 ":%" PRIu64 ":%s", page->sort, place->id,
+		place->number, place->text);
+	encode_base64url(plain, cursor);
+	return cursor;
+}
+
+/* Read "7:" at @at; returns what follows, NULL if there is no such number. */
+static const char *read_number(const char *at, uint64_t *ret)
+{
+	char *end;
+
+	if (*at < '0' || *at > '9')
+		return NULL;
+	*ret = strtoull(at, &end, 10);
+	return *end == ':' ? end + 1 : NULL;
+}
+
+/* Read the place from an `after`; VBD_E_BAD_VALUE if it is no `next` of a list in this order. */
+static enum vbd_status parse_cursor(const struct vbd_page *page, const char *cursor,
+	struct vbd_page_place *ret_place, struct vbd_error *err)
+{
+	char plain[PLAIN_BYTES];
+	size_t sort_len = strlen(page->sort);
+	const char *at = NULL;
+
+	if (decode_base64url(cursor, plain) && strncmp(plain, page->sort, sort_len) == 0 &&
+		plain[sort_len] == ':')
+		at = read_number(plain + sort_len + 1, &ret_place->id);
+	if (at)
+		at = read_number(at, &ret_place->number);
+	if (!at || !ret_place->id || strlen(at) >= sizeof(ret_place->text))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "after",
+			"after must be the `next` of a page of this list with the same sort");
+	(void)snprintf(ret_place->text, sizeof(ret_place->text), "%s", at);
+	return VBD_OK;
+}
+
+/* --- the parameters -------------------------------------------------------------------------- */
+
+static enum vbd_status parse_sort(
+	struct vbd_page *page, const struct vbd_request *req, struct vbd_error *err)
+{
+	const char *sort = "id";
+	char known[160] = "id";
+	enum vbd_status status = vbd_query_text(req, "sort", 32, &sort, err);
+
+	if (status != VBD_OK)
+		return status;
+	page->sort = sort;
+	page->descending = *sort == '-';
+	sort += page->descending;
+	if (strcmp(sort, "id") == 0)
+		return VBD_OK;
+	for (const struct vbd_page_key *key = page->source->keys; key->name; key++) {
+		size_t used = strlen(known);
+
+		if (strcmp(sort, key->name) == 0) {
+			page->key = key;
+			return VBD_OK;
+		}
+		(void)snprintf(known + used, sizeof(known) - used, ", %s", key->name);
+	}
+	return vbd_error_input(
+		err, VBD_E_BAD_VALUE, "sort", "sort must be one of: %s; '-' may precede it", known);
+}
+
+/* --- states ---------------------------------------------------------------------------------- */
+
+bool vbd_page_add_states(
+	const struct vbd_page_state *states, const char *word, size_t len, uint64_t *states_mask)
+{
+	bool open = len == strlen("open") && memcmp(word, "open", len) == 0;
+	bool ended = len == strlen("ended") && memcmp(word, "ended", len) == 0;
+	uint64_t mask = 0;
+
+	for (size_t i = 0; states[i].name; i++) {
+		const char *name = states[i].name;
+		bool named = strlen(name) == len && memcmp(name, word, len) == 0;
+
+		if (named || (states[i].ended ? ended : open))
+			mask |= UINT64_C(1) << i;
+	}
+	*states_mask |= mask;
+	return mask || open || ended;
+}
+
+void vbd_page_add_state_names(const struct vbd_page_state *states, char *text, size_t size_bytes)
+{
+	for (size_t i = 0; states[i].name; i++) {
+		size_t used = strlen(text);
+
+		/* States that share a name are neighbours. */
+		if (i == 0 || strcmp(states[i].name, states[i - 1].name) != 0)
+			(void)snprintf(text + used, size_bytes - used, ", %s", states[i].name);
+	}
+}
+
+static enum vbd_status refuse_state(
+	const struct vbd_page_state *states, const char *word, size_t len, struct vbd_error *err)
+{
+	char known[180] = "open, ended";
+
+	vbd_page_add_state_names(states, known, sizeof(known));
+	return vbd_error_input(err, VBD_E_BAD_VALUE, "state",
+		"state has '%.*s'; it must be a list of: %s", len < 32 ? (int)len : 32, word,
+		known);
+}
+
+static enum vbd_status parse_state(
+	struct vbd_page *page, const struct vbd_request *req, struct vbd_error *err)
+{
+	const struct vbd_page_state *states = page->source->states;
+	const char *at = "open";
+	enum vbd_status status;
+
+	if (!states)
+		return VBD_OK;
+	status = vbd_query_text(req, "state", 256, &at, err);
+	if (status != VBD_OK)
+		return status;
+	for (;;) {
+		size_t len = strcspn(at, ",");
+
+		if (!vbd_page_add_states(states, at, len, &page->states))
+			return refuse_state(states, at, len, err);
+		if (!at[len])
+			return VBD_OK;
+		at += len + 1;
+	}
+}
+
+/* --- filters --------------------------------------------------------------------------------- */
+
+/* A device may be gone in the next turn, and its name with it. */
+static void add_wish(struct vbd_page *page, const struct vbd_page_wish *wish)
+{
+	struct vbd_page_wish *added = &page->wishes[page->n_wishes++];
+
+	*added = *wish;
+	if (!wish->text || wish->filter->kind != VBD_KIND_DEVICE)
+		return;
+	(void)snprintf(added->device, sizeof(added->device), "%s", wish->text);
+	added->text = added->device;
+}
+
+/* Refuse a text that no item can have. */
+static enum vbd_status check_word(
+	const struct vbd_page_filter *filter, const char *value, struct vbd_error *err)
+{
+	struct vbd_similar similar = {.word = value};
+	const char *word;
+
+	if (!filter->word)
+		return VBD_OK;
+	for (unsigned int i = 0; (word = filter->word(i)); i++) {
+		if (strcmp(word, value) == 0)
+			return VBD_OK;
+		vbd_similar_try(&similar, word);
+	}
+	return vbd_refuse_name(filter->name, value, &similar, err);
+}
+
+enum vbd_status vbd_refuse_name(const char *param, const char *value,
+	const struct vbd_similar *similar, struct vbd_error *err)
+{
+	return vbd_error_input(err, VBD_E_BAD_VALUE, param, "there is no %s '%.64s'%s%s%s", param,
+		value, VBD_DID_YOU_MEAN(similar->like));
+}
+
+static enum vbd_status parse_filters(struct vbd_page *page, vbd_page_resolve_fn resolve,
+	struct vbd_request *req, struct vbd_error *err)
+{
+	const struct vbd_page_filter *filter = page->source->filters;
+
+	for (; filter && filter->name && page->n_wishes < VBD_PAGE_FILTERS_MAX; filter++) {
+		struct vbd_page_wish wish = {.filter = filter};
+		const char *value = NULL;
+		enum vbd_status status = vbd_query_text(req, filter->name, 64, &value, err);
+
+		if (status != VBD_OK)
+			return status;
+		if (!value)
+			continue;
+		if (!*value)
+			return vbd_error_input(
+				err, VBD_E_BAD_VALUE, filter->name, "%s is empty", filter->name);
+		wish.text = value;
+		status = filter->kind ? resolve(req, filter, value, &wish.id, &wish.text, err)
+				      : check_word(filter, value, err);
+		if (status != VBD_OK)
+			return status;
+		add_wish(page, &wish);
+	}
+	return VBD_OK;
+}
+
+/* Take the parameters of a list from its request. */
+static enum vbd_status parse_parameters(struct vbd_page *page, vbd_page_resolve_fn resolve,
+	struct vbd_request *req, struct vbd_error *err)
+{
+	const char *after = NULL;
+	enum vbd_status status = vbd_query_u64(req, "limit", 1, 1000, &page->limit, err);
+
+	if (status == VBD_OK)
+		status = parse_sort(page, req, err);
+	if (status == VBD_OK)
+		status = vbd_query_text(req, "after", CURSOR_BYTES, &after, err);
+	if (status == VBD_OK && after)
+		status = parse_cursor(page, after, &page->after, err);
+	if (status == VBD_OK)
+		status = parse_state(page, req, err);
+	if (status == VBD_OK)
+		status = parse_filters(page, resolve, req, err);
+	if (status == VBD_OK)
+		status = vbd_query_labels(req, &page->labels, err);
+	if (status == VBD_OK)
+		status = vbd_view_parse(req, page->source->members, true, &page->view, err);
+	return status;
+}
+
+#define SELECTOR_CHARS_MAX (VBD_LABELS_MAX * 2 * VBD_LABEL_BYTES)
+
+enum vbd_status vbd_query_labels(
+	const struct vbd_request *req, struct vbd_label_selector *selector, struct vbd_error *err)
+{
+	const char *text = NULL;
+	enum vbd_status status = vbd_query_text(req, "label", SELECTOR_CHARS_MAX, &text, err);
+
+	selector->count = 0;
+	if (status != VBD_OK || !text)
+		return status;
+	return vbd_label_selector_parse(selector, text, "label", err);
+}
+
+/* --- the answer ------------------------------------------------------------------------------ */
+
+/* Items of a page that a step writes: a connection is written in about 4 us. */
+#define STEP_ITEMS 25
 
 static void put_head(struct vbd_page *page)
 {
-	char cursor[VBD_PAGE_CURSOR_BYTES];
+	char cursor[CURSOR_BYTES];
 
 	page->sieve = vbd_view_sieve(
 		page->turns.req->role, page->source->members, &page->view, &page->sieve_room);
@@ -18,8 +319,8 @@ static void put_head(struct vbd_page *page)
 		vbd_view_sieve(VBD_ROLE_READ, page->source->members, &page->view, &page->bare_room);
 	page->out = vbd_encode_begin();
 	vbd_put_u64(&page->out, "total", page->total);
-	vbd_put_text(&page->out, "next",
-		page->next.id ? vbd_page_cursor(page, &page->next, cursor) : NULL);
+	vbd_put_text(
+		&page->out, "next", page->next.id ? print_cursor(page, &page->next, cursor) : NULL);
 	vbd_begin_array(&page->out, "items");
 }
 
@@ -50,7 +351,7 @@ static bool write_page(struct vbd_page *page)
 	if (!page->begun)
 		put_head(page);
 	page->begun = true;
-	for (int i = 0; i < VBD_PAGE_STEP_ITEMS && page->written < page->count; i++)
+	for (int i = 0; i < STEP_ITEMS && page->written < page->count; i++)
 		put_item(page, &page->items[page->written++]);
 	if (page->written < page->count)
 		return false;
@@ -132,7 +433,7 @@ void vbd_page_reply(struct vbd_request *req, const char *event,
 	page->listed = listed;
 	(void)snprintf(page->event, sizeof(page->event), "%s", event);
 	page->limit = 100;
-	if (vbd_page_parse(page, resolve, req, &err) != VBD_OK) {
+	if (parse_parameters(page, resolve, req, &err) != VBD_OK) {
 		refuse(page, &err);
 		return;
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers to GET of a list: the parameters limit, after, sort, state, fields,
- * view and filters, and the
+ * Answers to GET of a list: the parameters limit, after, sort, state, fields and filters, and the
  * document {total, next, items}. A resource has tables of its states, sort keys and filters, and a
  * function that encodes an object; only the objects on the page are encoded.
  *
@@ -12,12 +11,7 @@
 
 #include "api/http/request.h"
 #include "api/http/view.h"
-#include "api/json/writer.h"
-#include "daemon/core/kinds.h"
 #include "daemon/core/labels.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct vbd_archived;
 struct vbd_similar;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a page that page.c, page_query.c, page_cursor.c and page_walk.c share.
+ * A page, for page.c and page_walk.c.
  *
  * Control thread.
  */
@@ -9,7 +9,6 @@
 
 #include "api/http/waiter.h"
 #include "api/http/page.h"
-#include "daemon/core/labels.h"
 
 #define VBD_PAGE_FILTERS_MAX 8
 
@@ -71,15 +70,6 @@ struct vbd_page {
 	struct vbd_sieve *bare; /* for objects that the caller sees, but may not use */
 };
 
-/** vbd_page_parse - take the parameters of a list from its request */
-enum vbd_status vbd_page_parse(struct vbd_page *page, vbd_page_resolve_fn resolve,
-	struct vbd_request *req, struct vbd_error *err) VBD_MUST_CHECK;
-
-/* Objects of a list that a step walks over, and items of a page that a step writes: a connection is
- * written in about 4 us. */
-#define VBD_PAGE_STEP_OBJECTS 1000
-#define VBD_PAGE_STEP_ITEMS   25
-
 /** vbd_page_walk_begin - begin the walk: at the cursor if `total` is known, else at the first
  * object
  */
@@ -87,17 +77,5 @@ void vbd_page_walk_begin(struct vbd_page *page);
 
 /** vbd_page_walk - walk over some objects; sets `walked` when the items of the page are known */
 void vbd_page_walk(struct vbd_page *page);
-
-/* Longest `next` and its NUL: a sort key, two numbers and a text in base64url. */
-#define VBD_PAGE_CURSOR_BYTES 320
-
-/** vbd_page_cursor - write the value of `next` for a page that ends at @place; returns @cursor */
-char *vbd_page_cursor(const struct vbd_page *page, const struct vbd_page_place *place,
-	char cursor[VBD_PAGE_CURSOR_BYTES]);
-
-/** vbd_page_cursor_parse - read the place from an `after`; VBD_E_BAD_VALUE if it is not a `next` of
- * a list in the same order */
-enum vbd_status vbd_page_cursor_parse(const struct vbd_page *page, const char *cursor,
-	struct vbd_page_place *ret_place, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "daemon/core/object.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+/* Objects of a list that a step walks over. */
+#define STEP_OBJECTS 1000
 
 /* A record whose body is read takes as long as so many objects. */
 #define RECORD_COST 20
@@ -22,7 +22,7 @@ struct looked {
 	const struct vbd_archived *past; /* NULL: `item` is there */
 };
 
-/* --- which items ------------------------------------------------------------------------------ */
+/* --- which items ----------------------------------------------------------------------------- */
 
 static bool refers(const struct vbd_page_wish *wish, const struct looked *looked)
 {
@@ -311,7 +311,7 @@ static void walk_some(struct vbd_page *page)
 {
 	int record_cost = needs_body(page) ? RECORD_COST : 1;
 
-	for (int i = 0; i < VBD_PAGE_STEP_OBJECTS && !is_full(page); i++) {
+	for (int i = 0; i < STEP_OBJECTS && !is_full(page); i++) {
 		const struct vbd_object *object = next_of(page);
 
 		if (!object) {

@@ -2,14 +2,10 @@
 #include "api/http/problem.h"
 
 #include "api/http/router.h"
-#include "api/json/decode.h"
+#include "api/json/parse.h"
 #include "api/json/writer.h"
-#include "base/attr.h"
 #include "rdma/diagnose/why.h"
 #include "rdma/names/names.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* Put a member; an empty text leaves it out. */
 static void put_text(struct vbd_encoder *out, const char *name, const char *text)
@@ -42,11 +38,46 @@ static void put_source(struct vbd_encoder *out, const struct vbd_error *err)
 	}
 }
 
+/* Parameters of rdma/ that have another name or place in the request. */
+static const struct {
+	const char *param;
+	const char *pointer;
+} nested_params[] = {
+	{"cq", "/qp/cq"},
+	{"heartbeat_ms", "/qp/heartbeat_ms"},
+	{"inline_bytes", "/qp/inline_bytes"},
+	{"max_recv_sge", "/qp/max_recv_sge"},
+	{"max_send_sge", "/qp/max_send_sge"},
+	{"moderation_count", "/moderation/count"},
+	{"moderation_period_us", "/moderation/period_us"},
+	{"pd", "/qp/pd"},
+	{"recv_size_bytes", "/qp/recv_size_bytes"},
+	{"srq", "/qp/srq"},
+	{"srq_cq", "/cq"},
+};
+
+#define POINTER_BYTES 96
+
+/* Write the JSON pointer of the member that caused @err, or the name of the query parameter or
+ * header, to @room; "" if none did; returns @room. */
+static const char *pointer_of(const struct vbd_error *err, char room[POINTER_BYTES])
+{
+	for (size_t i = 0; err->param && i < VBD_ARRAY_LEN(nested_params); i++) {
+		if (strcmp(err->param, nested_params[i].param) == 0)
+			return strcpy(room, nested_params[i].pointer);
+	}
+	if (err->param)
+		(void)snprintf(room, POINTER_BYTES, "/%s", err->param);
+	else
+		memcpy(room, err->pointer, POINTER_BYTES);
+	return room;
+}
+
 /* Put `pointer` for a member of the body, or `parameter` for a query parameter or a header. */
 static void put_place(struct vbd_encoder *out, const struct vbd_error *err)
 {
-	char place[VBD_POINTER_BYTES];
-	bool is_parameter = *vbd_problem_pointer(err, place) && *place != '/';
+	char place[POINTER_BYTES];
+	bool is_parameter = *pointer_of(err, place) && *place != '/';
 
 	if (err->source == VBD_SOURCE_INPUT || *place)
 		vbd_put_text(out, is_parameter ? "parameter" : "pointer", place);
@@ -66,9 +97,9 @@ static void put_faults(
 	struct vbd_encoder *out, const struct vbd_error *err, const struct vbd_faults *faults)
 {
 	bool all = faults && faults->count > 0;
-	char place[VBD_POINTER_BYTES];
+	char place[POINTER_BYTES];
 
-	if (vbd_status_http(err->status) != 400 && !*vbd_problem_pointer(err, place))
+	if (vbd_status_http(err->status) != 400 && !*pointer_of(err, place))
 		return;
 	vbd_begin_array(out, "errors");
 	if (!all)
@@ -99,37 +130,6 @@ static void put_extra(struct vbd_encoder *out, const struct vbd_problem_extra *e
 			vbd_put_text(out, NULL, names[i]);
 		vbd_end(out);
 	}
-}
-
-/* Parameters of rdma/ that have another name or place in the request. */
-static const struct {
-	const char *param;
-	const char *pointer;
-} nested_params[] = {
-	{"cq", "/qp/cq"},
-	{"heartbeat_ms", "/qp/heartbeat_ms"},
-	{"inline_bytes", "/qp/inline_bytes"},
-	{"max_recv_sge", "/qp/max_recv_sge"},
-	{"max_send_sge", "/qp/max_send_sge"},
-	{"moderation_count", "/moderation/count"},
-	{"moderation_period_us", "/moderation/period_us"},
-	{"pd", "/qp/pd"},
-	{"recv_size_bytes", "/qp/recv_size_bytes"},
-	{"srq", "/qp/srq"},
-	{"srq_cq", "/cq"},
-};
-
-const char *vbd_problem_pointer(const struct vbd_error *err, char room[VBD_POINTER_BYTES])
-{
-	for (size_t i = 0; err->param && i < VBD_ARRAY_LEN(nested_params); i++) {
-		if (strcmp(err->param, nested_params[i].param) == 0)
-			return strcpy(room, nested_params[i].pointer);
-	}
-	if (err->param)
-		(void)snprintf(room, VBD_POINTER_BYTES, "/%s", err->param);
-	else
-		memcpy(room, err->pointer, VBD_POINTER_BYTES);
-	return room;
 }
 
 unsigned int vbd_problem_http(const struct vbd_error *err, const struct vbd_problem_extra *extra)
@@ -167,11 +167,10 @@ void vbd_put_problem(
 
 static void set_item(struct vbd_error *err, const char *singular, size_t index)
 {
-	char member[VBD_POINTER_BYTES];
+	char member[POINTER_BYTES];
 	char pointer[sizeof(err->pointer)];
 	char text[sizeof(err->text)];
-	bool named = *vbd_problem_pointer(err, member) &&
-		     strncmp(err->text, member, strlen(member)) == 0;
+	bool named = *pointer_of(err, member) && strncmp(err->text, member, strlen(member)) == 0;
 
 	(void)snprintf(pointer, sizeof(pointer), "/%ss/%zu%.50s", singular, index, member);
 	err->param = NULL;

@@ -9,9 +9,6 @@
 
 #include "base/error.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 struct vbd_encoder;
 struct vbd_faults;
 
@@ -37,13 +34,6 @@ unsigned int vbd_problem_http(const struct vbd_error *err, const struct vbd_prob
  */
 void vbd_put_problem(struct vbd_encoder *out, const struct vbd_error *err,
 	const struct vbd_problem_extra *extra);
-
-/* Size of the text of vbd_problem_pointer(). */
-#define VBD_POINTER_BYTES 96
-
-/** vbd_problem_pointer - write the JSON pointer of the member that caused @err, or the name of the
- * query parameter or header, to @room; "" if none did; returns @room */
-const char *vbd_problem_pointer(const struct vbd_error *err, char room[VBD_POINTER_BYTES]);
 
 /**
  * vbd_problem_of_item - make the error and the faults of an item of a list those of the whole body

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/request.h"
 
-#include "api/http/condition.h"
 #include "api/http/idempotency.h"
 #include "api/http/problem.h"
+#include "api/json/decode.h"
 #include "api/json/writer.h"
 #include "base/text.h"
-#include "daemon/core/caller.h"
-#include "daemon/core/labels.h"
 #include "daemon/core/watch.h"
 #include "daemon/store/keeper.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* An object without many labels, which a client may choose, has room in it. */
 #define ANSWER_ROOM_BYTES 8192

@@ -12,17 +12,8 @@
 #include "api/http/header.h"
 #include "api/http/reply.h"
 #include "api/http/router.h"
-#include "api/http/uri.h"
-#include "api/json/decode.h"
-#include "base/attr.h"
-#include "base/error.h"
+#include "api/json/parse.h"
 
-#include <jansson.h>
-
-#include <stdbool.h>
-#include <stdint.h>
-
-struct vbd_caller;
 struct vbd_encoder;
 struct vbd_field;
 struct vbd_idem_entry;
@@ -308,20 +299,5 @@ void vbd_request_set_sink(struct vbd_request *req, const struct vbd_sink *sink);
 
 /** vbd_request_fini - free all that a request owns, its idempotency entry too */
 void vbd_request_fini(struct vbd_request *req);
-
-#define VBD_PREFER_WAIT_MAX_S 60
-
-/**
- * vbd_prefer_wait - parse wait=N
- * @value:      the header's value; NULL if there is none
- * @ret_wait_s: 0 to VBD_PREFER_WAIT_MAX_S; a longer wait is cut to that
- *
- * Returns false, and sets nothing, if there is no valid wait=N: an invalid preference is ignored
- * (RFC 7240, section 2).
- */
-bool vbd_prefer_wait(const char *value, unsigned int *ret_wait_s);
-
-/** vbd_prefer_async - true if the client prefers an immediate answer; @value: as above */
-bool vbd_prefer_async(const char *value);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/router.h"
 
-#include <stdio.h>
-
 static const char *const method_names[] = {
 	[VBD_METHOD_GET] = "GET",
 	[VBD_METHOD_POST] = "POST",

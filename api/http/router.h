@@ -8,12 +8,8 @@
 #ifndef VBD_API_HTTP_ROUTER_H
 #define VBD_API_HTTP_ROUTER_H
 
-#include "daemon/config/callers.h"
 #include "api/http/uri.h"
-#include "base/error.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#include "daemon/config/callers.h"
 
 struct vbd_request;
 struct vbd_task_kind;
@@ -53,7 +49,7 @@ struct vbd_route {
 	void (*handler)(struct vbd_request *req);
 	void (*create)(
 		struct vbd_request *req); /* for vbd_create_labelled(), which is the handler */
-	const struct vbd_task_kind *task; /* for the handlers of api/resources/task.h */
+	const struct vbd_task_kind *task; /* for the handlers of api/core/task.h */
 	/* VBD_BODY_STREAM only: called before the body; sets the sink or replies. */
 	void (*open)(struct vbd_request *req);
 };

@@ -6,8 +6,6 @@
 #include <gnutls/abstract.h>
 #include <microhttpd.h>
 
-#include <stdlib.h>
-
 /* Since 1.0, MHD hides folded lines, and refuses them and other bad forms itself if it is strict.
  * Before, it shows them, and wire.c refuses them with a problem. */
 #define STRICT (MHD_VERSION >= 0x01000000 ? 1 : 0)

@@ -11,13 +11,7 @@
 #include "api/http/admission.h"
 #include "api/http/dispatch.h"
 #include "api/http/tls.h"
-#include "base/attr.h"
-#include "base/error.h"
 #include "base/histogram.h"
-#include "daemon/core/loop.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 struct vbd_server;
 

@@ -6,7 +6,6 @@
 #include <microhttpd.h>
 
 #include <arpa/inet.h>
-#include <stdlib.h>
 
 #define LATE_MS	  1000 /* a timer that fires so much later tells of a process that was stopped */
 #define SPARED_MS 5000

@@ -5,8 +5,6 @@
 
 #include <microhttpd.h>
 
-#include <stdlib.h>
-
 /* A refused request with a longer body is answered before the body was read. */
 #define EARLY_BYTES UINT64_C(65536)
 /* The body of a refused request is read and ignored; beyond this the connection is closed. */

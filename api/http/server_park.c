@@ -2,14 +2,9 @@
 #include "api/http/server_parts.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "daemon/core/quota.h"
 
 #include <microhttpd.h>
-
-#include <errno.h>
-#include <string.h>
-#include <sys/socket.h>
 
 /*
  * The bytes that carry the descriptor: an interim answer, which every client skips (RFC 9110,

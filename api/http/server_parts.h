@@ -4,16 +4,14 @@
  * alone writes the members below its name, except where a comment names another file.
  *
  *   server.c           start and stop, libmicrohttpd's callbacks
- *   server_accept.c    new clients: a seat, or a refusal; the lack of descriptors
+ *   server_accept.c    new clients: a seat, or a refusal; the lack of descriptors; MHD_run()
  *   server_exchange.c  one request: head, body, dispatch, end
- *   server_answer.c    answers: documents, streams, feeds
+ *   server_answer.c    answers: documents, streams, feeds; how long requests took
  *   server_park.c      parked requests, feeds without bytes, descriptors for a client; suspend,
  *                      resume
  *   server_client.c    clients: address or uid, deadlines, hang-ups
- *   server_run.c       calls of MHD_run()
  *   server_tls.c       clients of HTTPS: handshakes in turn, their certificates
- *   server_refuse.c    answers in MHD's place
- *   server_soon.c      what makes MHD run in the next turn
+ *   server_refuse.c    answers in MHD's place; clients that have not read their answers yet
  *
  * A file calls only files below it in this list.
  *
@@ -25,16 +23,14 @@
 #ifndef VBD_API_HTTP_SERVER_PARTS_H
 #define VBD_API_HTTP_SERVER_PARTS_H
 
-#include "api/http/admission.h"
-#include "api/http/linger.h"
 #include "api/http/server.h"
 #include "api/http/wire.h"
-#include "base/list.h"
 
 #include <netinet/in.h>
 
 struct MHD_Connection;
 struct MHD_Daemon;
+struct vbd_linger;
 
 /* Bytes of a body or an answer for each progress_timeout_ms: 2 KiB/s at 30 s. */
 #define VBD_PROGRESS_BYTES UINT64_C(65536)
@@ -62,7 +58,7 @@ struct vbd_server_endpoint {
 	bool is_unix;
 	bool tls;
 	struct vbd_fd_watch *watch;
-	struct vbd_timer *timer; /* server_run.c and server_soon.c set it */
+	struct vbd_timer *timer; /* server_accept.c and vbd_server_run_soon() set it */
 	int listen_fd;		 /* -1: none */
 
 	/* server_accept.c */
@@ -70,8 +66,7 @@ struct vbd_server_endpoint {
 	struct vbd_timer *rest_timer;
 	struct vbd_client *arriving; /* server.c takes it when MHD has taken the client */
 
-	/* server_run.c, server_soon.c */
-	bool run_soon; /* the timer is set for the next turn */
+	bool run_soon; /* likewise: the timer is set for the next turn */
 
 	bool suspects; /* server_refuse.c: some clients are suspects */
 
@@ -193,6 +188,17 @@ struct vbd_exchange {
 	char target[];			/* decoded in place */
 };
 
+/** vbd_server_run_soon - run MHD in the next turn of the loop, or in this one; from MHD's
+ * callbacks: run it once more */
+static inline void vbd_server_run_soon(struct vbd_server_endpoint *endpoint)
+{
+	if (endpoint->run_soon)
+		return;
+	endpoint->run_soon = true;
+	/* A timer, so that MHD runs from the loop only: its callbacks must not call MHD_run(). */
+	vbd_timer_set(endpoint->timer, 0);
+}
+
 /* --- server_accept.c ------------------------------------------------------------------------- */
 
 /** vbd_server_accept_start - accept clients from `listen_fd` of the endpoint */
@@ -205,6 +211,12 @@ void vbd_server_accept_stop(struct vbd_server_endpoint *endpoint, bool keep_sock
 
 /** vbd_server_accept_fini - free what all endpoints share */
 void vbd_server_accept_fini(struct vbd_server *server);
+
+/** vbd_server_on_ready - run MHD, whose epoll descriptor is readable; @arg: the endpoint */
+void vbd_server_on_ready(unsigned int events, void *arg);
+
+/** vbd_server_on_timer - run MHD, at its timeout or as soon as possible; @arg: the endpoint */
+void vbd_server_on_timer(void *arg);
 
 /* --- server_exchange.c ----------------------------------------------------------------------- */
 
@@ -312,14 +324,6 @@ void vbd_client_clear_deadline(struct vbd_client *client);
 /** vbd_server_cut_idle - disconnect the clients that have not sent a complete head */
 void vbd_server_cut_idle(struct vbd_server *server);
 
-/* --- server_run.c ---------------------------------------------------------------------------- */
-
-/** vbd_server_on_ready - run MHD, whose epoll descriptor is readable; @arg: the endpoint */
-void vbd_server_on_ready(unsigned int events, void *arg);
-
-/** vbd_server_on_timer - run MHD, at its timeout or as soon as possible; @arg: the endpoint */
-void vbd_server_on_timer(void *arg);
-
 /* --- server_tls.c ---------------------------------------------------------------------------- */
 
 /** vbd_client_tls_begin - set up the session of a new client, before its handshake */
@@ -366,10 +370,32 @@ void vbd_server_suspect(struct vbd_server_endpoint *endpoint);
 /** vbd_server_convict - after MHD_run(): replace the answer that MHD made itself */
 void vbd_server_convict(struct vbd_server_endpoint *endpoint);
 
-/* --- server_soon.c --------------------------------------------------------------------------- */
+/*
+ * Clients that were answered before the whole request was read: when a socket with unread bytes is
+ * closed, the kernel sends a reset, which can overtake the answer at the client. So the rest is
+ * read and thrown away for a while.
+ */
 
-/** vbd_server_run_soon - run MHD in the next turn of the loop, or in this one; from MHD's
- * callbacks: run it once more */
-void vbd_server_run_soon(struct vbd_server_endpoint *endpoint);
+/** vbd_linger_create - owned by the caller; NULL without memory */
+struct vbd_linger *vbd_linger_create(struct vbd_loop *loop);
+
+/** vbd_linger_destroy - close all lingering sockets; @linger may be NULL */
+void vbd_linger_destroy(struct vbd_linger *linger);
+
+/**
+ * vbd_linger_take - as vbd_linger_add(), with @fd itself
+ * @fd: owned by the linger from now on; closed at once if it can't linger
+ */
+void vbd_linger_take(struct vbd_linger *linger, int fd);
+
+/**
+ * vbd_linger_add - read from a socket until the client closes it, 2 s have passed or 64 MiB are
+ * read
+ * @fd: a duplicate of it lingers, so the caller still closes @fd; its sending side is shut already
+ *
+ * Does nothing if 32 sockets linger already, or without memory or descriptors: the client may see a
+ * reset then.
+ */
+void vbd_linger_add(struct vbd_linger *linger, int fd);
 
 #endif

@@ -7,16 +7,11 @@
  * handshakes until there is something to read and it is their turn, and notes who read last.
  */
 #include "api/http/server_parts.h"
-#include "base/log.h"
 
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 
 /* Handshakes that go on in one run of MHD: each computes for 0.4 ms with P-256, for 2 with RSA. */
 #define TURNS_PER_RUN 2

@@ -2,13 +2,10 @@
 #include "api/http/tls.h"
 
 #include "base/text.h"
-#include "daemon/config/config.h"
 
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 

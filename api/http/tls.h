@@ -11,12 +11,7 @@
 #ifndef VBD_API_HTTP_TLS_H
 #define VBD_API_HTTP_TLS_H
 
-#include "base/attr.h"
-#include "base/error.h"
 #include "daemon/config/config.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 struct gnutls_session_int;
 struct vbd_tls;

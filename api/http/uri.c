@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 
-#include <string.h>
 #include <strings.h>
 
 /* A malformed target, with what to do about it. */

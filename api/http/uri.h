@@ -9,10 +9,7 @@
 #ifndef VBD_API_HTTP_URI_H
 #define VBD_API_HTTP_URI_H
 
-#include "base/attr.h"
 #include "base/error.h"
-
-#include <stddef.h>
 
 #define VBD_URI_SEGMENTS_MAX 8
 #define VBD_URI_PARAMS_MAX   16

@@ -2,7 +2,6 @@
 #include "api/http/view.h"
 
 #include "api/http/request.h"
-#include "daemon/core/caller.h"
 
 #define FIELDS_CHARS_MAX 1024
 

@@ -7,13 +7,8 @@
 #ifndef VBD_API_HTTP_VIEW_H
 #define VBD_API_HTTP_VIEW_H
 
-#include "api/json/sieve.h"
-#include "base/attr.h"
-#include "base/error.h"
+#include "api/json/writer.h"
 #include "daemon/config/callers.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 struct vbd_object;
 struct vbd_request;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/waiter.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void end(struct vbd_waiter *waiter)
 {
 	vbd_watch_remove(&waiter->watch);

@@ -3,7 +3,6 @@
 
 #include "api/http/header.h"
 
-#include <string.h>
 #include <strings.h>
 
 #define HINT_LINES  "End each line with CR LF, and put nothing but a colon behind a header's name."

@@ -15,12 +15,7 @@
 #ifndef VBD_API_HTTP_WIRE_H
 #define VBD_API_HTTP_WIRE_H
 
-#include "base/attr.h"
 #include "base/error.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct vbd_wire {
 	const char *target; /* address and length of the raw target, before MHD decodes it */

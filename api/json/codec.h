@@ -7,7 +7,6 @@
 #ifndef VBD_API_JSON_CODEC_H
 #define VBD_API_JSON_CODEC_H
 
-#include "base/attr.h"
 #include "base/error.h"
 
 struct vbd_encoder;

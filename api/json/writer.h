@@ -118,4 +118,41 @@ void vbd_put_hex_or_null(
 /** vbd_put_time - put a time of the monotonic clock as wall-clock time; 0 gives null */
 void vbd_put_time(struct vbd_encoder *out, const char *name, uint64_t mono_ns);
 
+/* --- the sieve ------------------------------------------------------------------------------- */
+
+/*
+ * Which members of an object are written: some of its own members are kept, and some paths are
+ * hidden, whose parts are compared with the names of the members one after the other as they are
+ * written.
+ */
+
+#define VBD_SIEVE_NAMES_MAX 64
+/* The most parts of a path, one more than those of the longest in openapi.yaml. */
+#define VBD_SIEVE_DEPTH_MAX 8
+
+struct vbd_sieve_level {
+	uint64_t hide;	    /* bits of the hidden paths that lead through this object */
+	unsigned int plain; /* open arrays, and objects in them, that have the same members */
+};
+
+struct vbd_sieve {
+	const char *keep[VBD_SIEVE_NAMES_MAX];
+	const char *hide[VBD_SIEVE_NAMES_MAX]; /* "qp.sq_depth"; "*" is any name */
+	unsigned int n_keep, n_hide;
+	struct vbd_sieve_level levels[VBD_SIEVE_DEPTH_MAX];
+	unsigned int at; /* the level of the innermost object */
+};
+
+/** vbd_sieve_begin - a sieve at the top of an object, through which everything passes; with
+ * vbd_sieve_keep() only the members that are kept do */
+void vbd_sieve_begin(struct vbd_sieve *ret_sieve);
+
+/** vbd_sieve_keep - keep a member of the object and all that the member contains; at most
+ * VBD_SIEVE_NAMES_MAX. @name: valid as long as the sieve */
+void vbd_sieve_keep(struct vbd_sieve *sieve, const char *name);
+
+/** vbd_sieve_hide - hide the member with a path, also where it is kept; at most
+ * VBD_SIEVE_NAMES_MAX. @path: valid as long as the sieve */
+void vbd_sieve_hide(struct vbd_sieve *sieve, const char *path);
+
 #endif

@@ -17,7 +17,7 @@ struct vbd_device;
  * ANY(KIND, name, member, min, max, default): a parameter of any queue pair.
  * CONN(the same): a parameter of RC and UC only.
  *
- * KIND is the JSON form of the value (api/resources/qp_params.c). `name` is the member of QpParams
+ * KIND is the JSON form of the value (api/core/qp_params.c). `name` is the member of QpParams
  * in openapi.yaml, with the same limits and default; `member` is the member of struct
  * vbd_conn_params. Decoding, encoding and the defaults use these rows.
  */

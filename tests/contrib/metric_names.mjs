@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const SOURCES = [
 	...["stats.c", "stats_kernel.c", "stats_work.c"].map((name) => `daemon/observe/${name}`),
-	...["metrics.c", "metrics_connections.c", "metrics_cqs.c", "metrics_ports.c"].map((name) => `api/resources/${name}`),
+	...["metrics.c", "metrics_objects.c", "metrics_ports.c"].map((name) => `api/observe/${name}`),
 ];
 
 // The page has histograms without the suffixes of their series.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/client.h"
 
-#include "api/routes.h"
+#include "api/api.h"
 
 static const uint64_t json_max_bytes = 65536;
 

@@ -6,7 +6,7 @@
 #ifndef VBD_TESTS_UNIT_CLIENT_H
 #define VBD_TESTS_UNIT_CLIENT_H
 
-#include "api/resources/context.h"
+#include "api/core/context.h"
 #include "api/http/dispatch.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/svc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record of who did what to which object, and with which outcome. */
-#include "api/resources/audit_record.h"
-#include "api/routes.h"
+#include "api/api.h"
+#include "api/core/handlers.h"
 #include "daemon/observe/audit.h"
 #include "tests/unit/client.h"
 

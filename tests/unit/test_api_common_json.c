@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON that all kinds of objects share: references and errors. */
-#include "api/resources/common_json.h"
+#include "api/core/common_json.h"
 #include "base/clock.h"
 #include "rdma/names/names.h"
 

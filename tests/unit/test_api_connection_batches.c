@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST of several connections, over a whole daemon on the fake provider: the memory for them is got
  * over several turns, and all are made in the last one. */
+#include "api/api.h"
+#include "api/connections/connections.h"
+#include "api/core/handlers.h"
 #include "api/http/router.h"
-#include "api/resources/connections.h"
-#include "api/resources/handlers.h"
-#include "api/routes.h"
 #include "daemon/connections/connection_batches.h"
 #include "tests/unit/client.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON of a connection, over a whole daemon on the fake provider. */
-#include "api/resources/connections.h"
+#include "api/connections/connections.h"
 #include "tests/unit/document.h"
 #include "tests/unit/svc.h"
 

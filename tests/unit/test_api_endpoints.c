@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/ud_endpoints, over a whole daemon on the fake provider: the request is parked while a
  * call thread registers the memory of the receives. */
-#include "api/resources/handlers.h"
-#include "tests/unit/slabs.h"
+#include "api/core/handlers.h"
 #include "tests/unit/client.h"
+#include "tests/unit/slabs.h"
 
 /* The request under test. */
 static struct client test;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/event_query.h"
+#include "api/core/context.h"
 
 #include "daemon/daemon.h"
 #include "tests/unit/unit.h"

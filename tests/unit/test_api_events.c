@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pages of a long event log, over a whole daemon on the fake provider: searched over several turns.
  */
-#include "api/resources/common_json.h"
-#include "api/resources/handlers.h"
+#include "api/core/common_json.h"
+#include "api/core/handlers.h"
 #include "tests/unit/client.h"
 
 /* Several times what a part looks at. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON of explanations: each member of ConnectionExplanation and Reachability. */
-#include "api/resources/connections.h"
+#include "api/connections/connections.h"
 #include "daemon/observe/explain.h"
 #include "tests/unit/document.h"
 #include "tests/unit/svc.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kept objects of a daemon over the fake: lists of the configuration, requests, earlier runs. */
-#include "api/resources/keep.h"
-#include "api/resources/task.h"
-#include "api/routes.h"
+#include "api/api.h"
+#include "api/core/keep.h"
+#include "api/core/task.h"
 #include "base/clock.h"
 #include "base/memfd.h"
 #include "daemon/connections/peer_reports.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers to requests with an Idempotency-Key, over a restart of the daemon. */
-#include "api/routes.h"
+#include "api/api.h"
 #include "base/clock.h"
 #include "daemon/store/keeper.h"
 #include "tests/unit/client.h"

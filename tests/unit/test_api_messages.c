@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET of messages, over a whole daemon on the fake provider; the test plays the transport. */
-#include "api/resources/connections.h"
-#include "api/resources/context.h"
-#include "api/resources/handlers.h"
+#include "api/connections/connections.h"
+#include "api/core/context.h"
+#include "api/core/handlers.h"
 #include "tests/unit/svc.h"
 
 #define MIB   1048576

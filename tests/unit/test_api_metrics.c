@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text format of Prometheus. */
-#include "api/resources/metrics_text.h"
+#include "api/observe/metrics_parts.h"
 #include "tests/unit/unit.h"
 
 /* The text written so far; the caller frees it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each object belongs to the caller that asked for the object, and has the labels of that request,
  * whoever else asks at the same time. */
-#include "api/routes.h"
+#include "api/api.h"
 #include "daemon/config/config.h"
 #include "daemon/core/labels.h"
 #include "daemon/kept/reconciler.h"

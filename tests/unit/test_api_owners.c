@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The objects of one operator are not there for another, by any route. */
-#include "api/resources/common_json.h"
-#include "api/resources/connections.h"
-#include "api/routes.h"
+#include "api/api.h"
+#include "api/connections/connections.h"
+#include "api/json/writer.h"
 #include "daemon/connections/peer_reports.h"
 
 #include "tests/unit/client.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Long pages of lists, over a whole daemon on the fake provider: written over several turns. */
+#include "api/core/common_json.h"
 #include "api/http/page.h"
-#include "api/resources/common_json.h"
 #include "tests/unit/client.h"
 
 #define BUFFERS 250

@@ -2,7 +2,7 @@
 /* The counters of ports in /metrics, and the durations of requests. */
 #include "api/http/server.h"
 
-#include "api/resources/metrics_parts.h"
+#include "api/observe/metrics_parts.h"
 #include "daemon/observe/kernel.h"
 #include "tests/unit/unit.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/problem.h"
-
 #include "api/http/router.h"
-#include "api/json/decode.h"
+#include "api/json/parse.h"
 #include "rdma/names/names.h"
 #include "tests/unit/document.h"
 #include "tests/unit/openapi.h"

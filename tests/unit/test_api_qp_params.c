@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of rdma/qp/qp_params.h, against openapi.yaml and against the decoder. */
-#include "api/resources/common_json.h"
-#include "api/resources/qp_params.h"
+#include "api/core/common_json.h"
+#include "api/core/qp_params.h"
 #include "daemon/core/context.h"
 #include "rdma/data/channel.h"
 #include "rdma/ud/endpoint.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ended objects of earlier runs, in lists and by themselves. */
-#include "api/resources/task.h"
-#include "api/routes.h"
+#include "api/api.h"
+#include "api/core/task.h"
 #include "base/clock.h"
 #include "daemon/store/database.h"
 #include "daemon/store/keeper.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The member `remote` of a request: the peer's memory, as its verbsd shows it. */
-#include "api/resources/remote.h"
+#include "api/work/transfers.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/api.h"
+#include "api/core/task.h"
 #include "api/http/page.h"
 #include "api/http/router.h"
-#include "api/resources/task.h"
-#include "api/routes.h"
 
 #include "tests/unit/unit.h"
 
@@ -263,11 +263,11 @@ TEST(test_routes__lists_have_the_sort_keys_and_states_of_the_contract)
 			continue;
 		at = find_enum(find_operation(route), "sort");
 		must_be_key(route, &at, "id");
-		for (const struct vbd_page_key *key = route->task->page->keys; key->name; key++)
+		for (const struct vbd_page_key *key = route->task->page.keys; key->name; key++)
 			must_be_key(route, &at, key->name);
 		assert_int_equal(*at, ']');
 		at = find_enum(find_operation(route), "state");
-		item_state = route->task->page->states;
+		item_state = route->task->page.states;
 		assert_int_equal(at != NULL, item_state != NULL);
 		if (!at)
 			continue;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /metrics over a whole API on the fake provider: when it is answered, and what of single objects
  * is in it. */
-#include "api/resources/context.h"
-#include "api/resources/handlers.h"
-#include "api/resources/metrics_parts.h"
+#include "api/core/context.h"
+#include "api/core/handlers.h"
+#include "api/observe/metrics_parts.h"
 #include "tests/unit/rest.h"
 #include "tests/unit/transport.h"
 

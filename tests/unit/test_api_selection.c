@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations on many selected objects, over a whole daemon on the fake provider: the objects are
  * looked for over several turns. */
+#include "api/api.h"
+#include "api/core/handlers.h"
 #include "api/http/router.h"
-#include "api/resources/handlers.h"
-#include "api/routes.h"
 #include "tests/unit/client.h"
 
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/srqs, over a whole daemon on the fake provider: the request is parked while a call
  * thread registers the memory of the receives. */
-#include "api/resources/handlers.h"
+#include "api/core/handlers.h"
 #include "daemon/core/quota.h"
 #include "tests/unit/client.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of events, over a whole daemon on the fake provider: what a turn sends. */
-#include "api/resources/common_json.h"
-#include "api/resources/context.h"
-#include "api/resources/handlers.h"
+#include "api/core/common_json.h"
+#include "api/core/context.h"
+#include "api/core/handlers.h"
 #include "tests/unit/svc.h"
 
 #define CLIENTS 20

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The code that all tasks share, over a task of the test; the test plays transport and daemon. */
+#include "api/core/context.h"
+#include "api/core/task.h"
 #include "api/http/page.h"
 #include "api/http/waiter.h"
-#include "api/resources/context.h"
-#include "api/resources/task.h"
 #include "daemon/core/object.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/unit.h"
 
+enum errand_state { ERRAND_RUNNING, ERRAND_DONE, ERRAND_FAILED };
+
 struct errand {
 	struct vbd_object object; /* first member */
-	enum vbd_task_state state;
+	enum errand_state state;
 	int cancelled;
 };
 
@@ -70,11 +72,6 @@ static void encode(struct vbd_encoder *out, const void *task)
 	vbd_put_u64(out, "state", errand->state);
 }
 
-static enum vbd_task_state task_state(const void *task)
-{
-	return ((const struct errand *)task)->state;
-}
-
 static void tell_problem(const struct vbd_object *task, struct vbd_error *ret_err)
 {
 	(void)task;
@@ -101,15 +98,15 @@ static uint64_t state_of(const void *task)
 	return ((const struct errand *)task)->state;
 }
 
-static const struct vbd_page_source page = {
-	.members = members, .states = states, .state_of = state_of};
-
 static const struct vbd_task_kind kind = {
 	.kind = VBD_KIND_TRANSFER,
 	.gone = "the errand was deleted meanwhile",
-	.encode = encode,
-	.state = task_state,
-	.page = &page,
+	.done = VBD_STATES(ERRAND_DONE),
+	.failed = VBD_STATES(ERRAND_FAILED),
+	.page.members = members,
+	.page.states = states,
+	.page.state_of = state_of,
+	.page.encode = encode,
 };
 
 static const struct vbd_route route = {.task = &kind};
@@ -177,7 +174,7 @@ static unsigned int delete_and_wait(unsigned int wait_s)
 	return test.req.reply.status;
 }
 
-static void becomes(enum vbd_task_state state)
+static void becomes(enum errand_state state)
 {
 	test.errand.state = state;
 	vbd_watch_notify(&test.errand.object.watches, false);
@@ -242,7 +239,7 @@ TASK_TEST(test_task__a_get_waits_until_the_state_is_there)
 	assert_int_equal(test.req.reply.status, 0);
 	vbd_object_counted(&test.errand.object);
 	assert_int_equal(test.req.reply.status, 0);
-	test.errand.state = VBD_TASK_DONE;
+	test.errand.state = ERRAND_DONE;
 	vbd_object_changed(&test.errand.object);
 	assert_answer(200, "\"state\":1");
 }
@@ -250,7 +247,7 @@ TASK_TEST(test_task__a_get_waits_until_the_state_is_there)
 TASK_TEST(test_task__a_get_does_not_wait_for_what_can_not_come)
 {
 	get("?until=done&wait_ms=5000");
-	test.errand.state = VBD_TASK_FAILED;
+	test.errand.state = ERRAND_FAILED;
 	vbd_object_changed(&test.errand.object);
 	assert_answer(200, "\"state\":2");
 }
@@ -355,7 +352,7 @@ TASK_TEST(test_task__a_deletion_cancels_what_runs)
 
 TASK_TEST(test_task__a_deletion_frees_what_has_ended)
 {
-	static const enum vbd_task_state ended[] = {VBD_TASK_DONE, VBD_TASK_FAILED};
+	static const enum errand_state ended[] = {ERRAND_DONE, ERRAND_FAILED};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(ended); i++) {
 		(void)set_up(NULL);
@@ -373,9 +370,9 @@ TASK_TEST(test_task__a_deletion_frees_what_has_ended)
 TASK_TEST(test_task__without_a_wait_its_state_is_told)
 {
 	static const struct {
-		enum vbd_task_state state;
+		enum errand_state state;
 		unsigned int status;
-	} cases[] = {{VBD_TASK_RUNNING, 202}, {VBD_TASK_DONE, 201}, {VBD_TASK_FAILED, 202}};
+	} cases[] = {{ERRAND_RUNNING, 202}, {ERRAND_DONE, 201}, {ERRAND_FAILED, 202}};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
 		(void)set_up(NULL);
@@ -391,9 +388,9 @@ TASK_TEST(test_task__who_waits_is_told_when_it_is_done)
 {
 	assert_int_equal(post(10), 0);
 	assert_int_equal(test.timeout_ms, 10000);
-	becomes(VBD_TASK_RUNNING);
+	becomes(ERRAND_RUNNING);
 	assert_int_equal(test.req.reply.status, 0);
-	becomes(VBD_TASK_DONE);
+	becomes(ERRAND_DONE);
 	assert_answer(201, "\"id\":7");
 	assert_location("/v1/errands/7");
 	assert_int_equal(test.answered, 1);
@@ -402,7 +399,7 @@ TASK_TEST(test_task__who_waits_is_told_when_it_is_done)
 TASK_TEST(test_task__who_waits_is_told_why_it_failed)
 {
 	assert_int_equal(post(10), 0);
-	becomes(VBD_TASK_FAILED);
+	becomes(ERRAND_FAILED);
 	assert_answer(424, "it went wrong");
 	assert_location("/v1/errands/7");
 }
@@ -412,9 +409,9 @@ TASK_TEST(test_task__a_failure_never_looks_like_a_refusal)
 {
 	for (int status = 1; status < VBD_STATUS_COUNT; status++) {
 		test.fail_with = (enum vbd_status)status;
-		test.errand.state = VBD_TASK_RUNNING;
+		test.errand.state = ERRAND_RUNNING;
 		assert_int_equal(post(10), 0);
-		becomes(VBD_TASK_FAILED);
+		becomes(ERRAND_FAILED);
 		assert_answer(424, vbd_status_code((enum vbd_status)status));
 		assert_location("/v1/errands/7");
 		assert_true(test.req.acted);
@@ -446,7 +443,7 @@ TASK_TEST(test_task__a_client_that_leaves_leaves_an_answer)
 	test.on_gone(&test.req, test.park_arg);
 	assert_answer(202, "\"id\":7");
 	assert_int_equal(test.answered, 0);
-	becomes(VBD_TASK_DONE);
+	becomes(ERRAND_DONE);
 }
 
 TASK_TEST(test_task__without_memory_to_wait_its_state_is_told)
@@ -468,7 +465,7 @@ TASK_TEST(test_task__where_too_many_wait_its_state_is_told)
 
 TASK_TEST(test_task__what_ends_at_once_takes_no_memory_to_wait)
 {
-	test.errand.state = VBD_TASK_DONE;
+	test.errand.state = ERRAND_DONE;
 	test.park_status = VBD_E_INTERNAL;
 	assert_int_equal(post(10), 201);
 	assert_null(test.park_arg);
@@ -479,7 +476,7 @@ TASK_TEST(test_task__what_ends_at_once_takes_no_memory_to_wait)
 TASK_TEST(test_task__a_deletion_is_told_when_the_record_is_gone)
 {
 	assert_int_equal(delete_and_wait(10), 0);
-	becomes(VBD_TASK_FAILED);
+	becomes(ERRAND_FAILED);
 	assert_int_equal(test.req.reply.status, 0);
 	vbd_watch_notify(&test.errand.object.watches, true);
 	assert_answer(204, NULL);
@@ -518,9 +515,9 @@ TASK_TEST(test_task__a_cancel_ends_what_runs_and_keeps_it)
 {
 	assert_int_equal(cancel_and_wait(10), 0);
 	assert_int_equal(test.errand.cancelled, 1);
-	becomes(VBD_TASK_RUNNING);
+	becomes(ERRAND_RUNNING);
 	assert_int_equal(test.req.reply.status, 0);
-	becomes(VBD_TASK_FAILED);
+	becomes(ERRAND_FAILED);
 	assert_answer(200, "\"id\":7");
 	assert_false(test.errand.object.deleted);
 }
@@ -533,7 +530,7 @@ TASK_TEST(test_task__a_cancel_without_a_wait_is_under_way)
 
 TASK_TEST(test_task__a_cancel_of_what_has_ended_changes_nothing)
 {
-	test.errand.state = VBD_TASK_DONE;
+	test.errand.state = ERRAND_DONE;
 	test.errand.object.ended = true;
 	assert_int_equal(cancel_and_wait(0), 200);
 	assert_answer(200, "\"id\":7");

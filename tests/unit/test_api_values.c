@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The small parsers of headers and texts: Prefer, Range, encodings, UTF-8. */
+#include "api/http/header.h"
 #include "api/http/request.h"
-
-#include "api/http/range.h"
 #include "api/json/codec.h"
 #include "base/text.h"
 #include "tests/unit/document.h"

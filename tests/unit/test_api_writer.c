@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON as it is written, and the sieve that holds members back. */
-#include "api/json/sieve.h"
-#include "api/resources/members.h"
+#include "api/core/task.h"
+#include "api/json/writer.h"
 #include "base/clock.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/document.h"

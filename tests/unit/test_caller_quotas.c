@@ -3,7 +3,7 @@
 #include "daemon/core/quota.h"
 
 #include "api/http/problem.h"
-#include "api/resources/metrics_parts.h"
+#include "api/observe/metrics_parts.h"
 #include "base/clock.h"
 #include "daemon/memory/shared.h"
 #include "rdma/data/srq.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sockets whose peers may still read an answer are closed after the peers, a limited number of
  * them. */
-#include "api/http/linger.h"
+#include "api/http/server_parts.h"
 
 #include "tests/unit/unit.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* As in linger.c. */
+/* As in server_refuse.c. */
 #define LINGER_MAX 32
 
 struct fixture {

@@ -2,7 +2,7 @@
 /*
  * The table of counters against Stats of openapi.yaml. `--print` prints the members of Stats.
  */
-#include "api/resources/metrics_parts.h"
+#include "api/observe/metrics_parts.h"
 
 #include "api/http/server.h"
 #include "daemon/kept/reconciler.h"

@@ -8,10 +8,11 @@
  *
  * Runs with a few of the numbers; with all of them if VERBSD_TORTURE is set (scripts/torture).
  */
+#include "api/api.h"
+#include "api/core/context.h"
+#include "api/core/keep.h"
 #include "api/http/dispatch.h"
-#include "api/resources/context.h"
-#include "api/resources/keep.h"
-#include "api/routes.h"
+#include "daemon/config/config.h"
 #include "daemon/kept/kept.h"
 #include "daemon/store/keeper.h"
 #include "tests/unit/scratch.h"

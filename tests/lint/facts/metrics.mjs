@@ -46,7 +46,7 @@ async function readMetrics(program) {
   }
 }
 
-const OF_DEVICES = ['api/resources/metrics_ports.c', 'daemon/observe/stats_kernel.c'];
+const OF_DEVICES = ['api/observe/metrics_ports.c', 'daemon/observe/stats_kernel.c'];
 const DEVICE_LABELS = ['device', 'port', 'cq'];
 
 function shownFacts(root, text) {
@@ -69,7 +69,7 @@ function shownFacts(root, text) {
 }
 
 function labelFacts(root) {
-  const folder = join(root, 'api/resources');
+  const folder = join(root, 'api/observe');
   return readdirSync(folder)
     .filter((file) => /^metrics.*\.c$/.test(file))
     .flatMap((file) =>

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/core/task.h"
+
+#include "api/core/common_json.h"
+#include "api/core/context.h"
+#include "api/core/keep.h"
+#include "api/http/idempotency.h"
+#include "api/http/problem.h"
+#include "api/http/waiter.h"
+#include "base/text.h"
+#include "daemon/core/devices.h"
+#include "daemon/observe/explain.h"
+
+/* An answer waits so long for the facts of its cause: a question to the host of a silent peer takes
+ * 1.5 s. */
+#define FACTS_MS 2000
+
+/* Readers see no contents, so a GET that is not for them is one of contents. */
+static enum vbd_purpose purpose_of(const struct vbd_request *req)
+{
+	const struct vbd_route *route = req->route;
+
+	if (req->method == VBD_METHOD_GET && route->role <= VBD_ROLE_READ)
+		return VBD_TO_SEE;
+	return req->method == VBD_METHOD_GET || route->moves_data ? VBD_TO_USE : VBD_TO_CHANGE;
+}
+
+void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct vbd_error err = {0};
+	void *task = kind->find ? kind->find(daemon, req->ref, &err)
+				: vbd_registry_find_for(&daemon->registries[kind->kind],
+					  req->caller, req->ref, purpose_of(req), &err);
+
+	if (task && req->method != VBD_METHOD_GET &&
+		vbd_task_unchanged(req, kind, task, &err) != VBD_OK)
+		task = NULL;
+	if (!task)
+		vbd_reply_problem(req, &err);
+	return task;
+}
+
+void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_caller *caller,
+	const struct vbd_json_ref *ref, const char *pointer, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+	void *object;
+
+	if (!ref->id && !ref->name)
+		return NULL;
+	object = vbd_registry_find_for(registry, caller, vbd_ref_text(ref, text), VBD_TO_USE, err);
+	if (!object)
+		vbd_set_pointer(err, pointer);
+	return object;
+}
+
+/* The name is the same after a restart, and the id is not. */
+enum vbd_status vbd_member_device(const struct vbd_daemon *daemon, const struct vbd_json_ref *ref,
+	char *ret_name, size_t name_bytes, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+	const char *name = ref->name ? ref->name : ref->id ? vbd_ref_text(ref, text) : "";
+	const struct vbd_device *device;
+	uint64_t id;
+
+	if (daemon && vbd_ref_is_id(name, &id)) {
+		device = vbd_device_find_ref(daemon, name, NULL);
+		if (!device || device->state == VBD_DEVICE_REMOVED)
+			return vbd_error_input(err, VBD_E_NO_DEVICE, "/device",
+				"there is no device '%.64s'", name);
+		name = device->name;
+	}
+	vbd_copy_text(ret_name, name_bytes, name);
+	return VBD_OK;
+}
+
+/* An object that is gone, as a device, is still found by its id in the items that refer to it. */
+static enum vbd_status resolve(struct vbd_request *req, const struct vbd_page_filter *filter,
+	const char *ref, uint64_t *ret_id, const char **ret_text, struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	const struct vbd_registry *registry = &daemon->registries[filter->kind];
+	bool is_id = vbd_ref_is_id(ref, ret_id);
+	const struct vbd_object *object;
+	const struct vbd_record *record;
+
+	if (filter->kind == VBD_KIND_DEVICE) {
+		const struct vbd_device *device =
+			is_id ? vbd_device_find_ref(daemon, ref, NULL) : NULL;
+
+		*ret_text = device ? device->name : is_id ? NULL : ref;
+		return VBD_OK;
+	}
+	if (is_id)
+		return VBD_OK;
+	object = vbd_registry_find_name(registry, ref);
+	record = vbd_record_find_name(registry, ref, req->caller);
+	*ret_id = object ? object->id : record ? record->object.id : 0;
+	if (*ret_id)
+		return VBD_OK;
+	return vbd_refuse_name(filter->name, ref,
+		&(struct vbd_similar){.like = vbd_registry_similar(registry, req->caller, ref)},
+		err);
+}
+
+void vbd_task_list(struct vbd_request *req)
+{
+	const struct vbd_task_kind *kind = req->route->task;
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	char place[VBD_EVENT_ID_BYTES];
+
+	/* Objects may change while the list is written; the events behind this place tell of that.
+	 */
+	(void)vbd_event_place_id(daemon, vbd_eventlog_last(daemon->eventlog), place);
+	vbd_page_reply(req, place, &kind->page, resolve,
+		kind->page.walk ? (void *)daemon : &daemon->registries[kind->kind]);
+}
+
+/* --- failures --------------------------------------------------------------------------------- */
+
+/* An answer that waits for the facts of the connection's end, which are being gathered. */
+struct failure {
+	struct vbd_waiter waiter; /* first */
+	const struct vbd_connection *connection;
+	struct vbd_error err;
+	char kept_object[VBD_PATH_BYTES]; /* "": none */
+};
+
+/* An answer that outlives the daemon is kept as a reader sees it. */
+static void put_cause(struct vbd_encoder *out, const void *arg)
+{
+	const struct vbd_connection *connection = ((const struct failure *)arg)->connection;
+	struct vbd_request *req = ((const struct failure *)arg)->waiter.req;
+	enum vbd_role role = req->idem && vbd_idem_keeps(req->idem)
+				     ? VBD_ROLE_READ
+				     : vbd_view_role(req, &connection->object);
+	struct vbd_explanation explanation = {0};
+
+	if (connection->conn->qp.reason && !connection->keeping)
+		vbd_explain_connection(connection, NULL, req->caller, role, &explanation);
+	if (explanation.diagnoses.count) {
+		vbd_begin_object(out, "cause");
+		vbd_put_cause(out, explanation.diagnoses.items);
+		vbd_end(out);
+	}
+	vbd_put_explain(out, connection->object.id);
+}
+
+static void answer_failure(struct vbd_waiter *waiter, enum vbd_wake why)
+{
+	const struct failure *failure = VBD_CONTAINER_OF(waiter, struct failure, waiter);
+	const struct vbd_problem_extra extra = {.kept_object = failure->kept_object,
+		.put = why == VBD_WAKE_OBJECT_GONE ? NULL : put_cause,
+		.arg = failure};
+
+	if (why != VBD_WAKE_CHANGED || !failure->connection->keeping)
+		vbd_reply_outcome(waiter->req, &failure->err, &extra);
+}
+
+/* Answers as vbd_reply_outcome() does, with the cause. @object: NULL: it is gone; @kept_object:
+ * NULL: it is not kept; @wait: the request may be parked until the facts are there. */
+static void reply_failed(struct vbd_request *req, const struct vbd_object *object,
+	const struct vbd_error *err, const char *kept_object, bool wait)
+{
+	struct failure failure = {.waiter.answer = answer_failure, .err = *err};
+	uint64_t id = object ? vbd_object_connection(object) : 0;
+	struct vbd_object *connection =
+		vbd_registry_find_id(&vbd_request_daemon(req)->registries[VBD_KIND_CONNECTION], id);
+
+	if (!connection || !vbd_caller_sees(req->caller, connection->owner)) {
+		vbd_reply_outcome(
+			req, err, &(struct vbd_problem_extra){.kept_object = kept_object});
+		return;
+	}
+	failure.connection = VBD_CONTAINER_OF(connection, struct vbd_connection, object);
+	vbd_copy_text(failure.kept_object, sizeof(failure.kept_object), kept_object);
+	vbd_waiter_run(
+		&failure.waiter, sizeof(failure), req, &connection->watches, wait ? FACTS_MS : 0);
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+enum task_state {
+	TASK_RUNNING, /* or ending before it was done */
+	TASK_DONE,
+	TASK_FAILED,
+};
+
+static enum task_state state_of(const struct vbd_task_kind *kind, const void *task)
+{
+	const uint64_t state = kind->page.state_of(task);
+
+	if (kind->done >> state & 1)
+		return TASK_DONE;
+	if (kind->failed ? kind->failed >> state & 1 : kind->page.states[state].ended)
+		return TASK_FAILED;
+	return TASK_RUNNING;
+}
+
+struct task_waiter {
+	struct vbd_waiter waiter; /* first */
+	const struct vbd_task_kind *kind;
+	struct vbd_object *task;
+};
+
+/* The kept object that the request has made; NULL: none, or it is kept no longer. */
+static const struct vbd_kept *find_kept(
+	const struct vbd_request *req, const struct vbd_task_kind *kind)
+{
+	const char *name = json_string_value(json_object_get(req->json, "name"));
+	const struct vbd_kept *kept = NULL;
+
+	if (name && req->route->create)
+		kept = vbd_kept_absent(&vbd_request_daemon(req)->registries[kind->kind], name);
+	return kept && vbd_caller_sees(req->caller, kept->object.owner) ? kept : NULL;
+}
+
+void vbd_task_reply_ended(struct vbd_request *req, const struct vbd_object *object,
+	struct vbd_error *err, const struct vbd_kept *kept, bool wait)
+{
+	char path[sizeof(err->object)];
+	char text[sizeof(err->text)];
+
+	if (!kept) {
+		reply_failed(req, object, err, NULL, wait);
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "%.180s; it is kept%s", err->text,
+		!vbd_request_daemon(req)->keeper || vbd_kept_outlives(kept)
+			? ""
+			: " until verbsd ends: state_dir does not have it");
+	memcpy(err->text, text, sizeof(err->text));
+	(void)vbd_registry_path(kept->object.registry, kept->object.id, path);
+	if (!err->object[0])
+		memcpy(err->object, path, sizeof(path));
+	reply_failed(req, object, err, path, wait);
+}
+
+void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind)
+{
+	const struct vbd_kept *kept = find_kept(req, kind);
+	struct vbd_error err = {0};
+
+	if (kept && vbd_request_daemon(req)->stopping)
+		(void)vbd_error_set(&err, VBD_E_STOPPING, "verbsd stops, and has closed it");
+	else
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%s", kind->gone);
+	if (kept)
+		vbd_task_reply_ended(req, NULL, &err, kept, false);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
+	const struct vbd_task_kind *kind = waiter->kind;
+	struct vbd_request *req = base->req;
+	struct vbd_error err = {0};
+	enum task_state state;
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		vbd_task_reply_gone(req, kind);
+		return;
+	}
+	state = state_of(kind, waiter->task);
+	/* A request without a wait gets the state of a failed task, not its error. */
+	if (state == TASK_FAILED && req->wait_asked) {
+		vbd_object_problem(waiter->task, &err);
+		base->handed_on = true;
+		reply_failed(req, waiter->task, &err, NULL, why != VBD_WAKE_TIMEOUT);
+		return;
+	}
+	if (state == TASK_RUNNING && why != VBD_WAKE_TIMEOUT)
+		return;
+	vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);
+	vbd_task_reply(req, state == TASK_DONE ? 201 : 202, kind, waiter->task);
+}
+
+/* The object goes with the answer. */
+static void answer_failed(struct vbd_request *req, struct vbd_object *object, void *arg)
+{
+	struct vbd_error err = {0};
+
+	(void)arg;
+	if (object)
+		object->registry->kind->problem(object, &err);
+	else
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "it was deleted in the meantime");
+	vbd_request_acted(req, false);
+	vbd_reply_problem(req, &err);
+	if (object)
+		vbd_object_unregister(object);
+}
+
+static void answer_made(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
+	const struct vbd_task_kind *kind = waiter->kind;
+	struct vbd_request *req = base->req;
+	enum task_state state;
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		vbd_task_reply_gone(req, kind);
+		return;
+	}
+	state = state_of(kind, waiter->task);
+	if (state == TASK_FAILED) {
+		base->handed_on = true;
+		vbd_keep_answer(req, vbd_kept_drop(vbd_kept_of(waiter->task)), waiter->task,
+			answer_failed, NULL);
+	} else if (state == TASK_DONE || why == VBD_WAKE_TIMEOUT) {
+		vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);
+		vbd_task_reply(req, state == TASK_DONE ? 201 : 202, kind, waiter->task);
+	}
+}
+
+static void answer_cancel(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
+	const struct vbd_task_kind *kind = waiter->kind;
+	bool running;
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		vbd_task_reply_gone(base->req, kind);
+		return;
+	}
+	running = state_of(kind, waiter->task) == TASK_RUNNING;
+	if (!running || why == VBD_WAKE_TIMEOUT)
+		vbd_task_reply(base->req, running ? 202 : 200, kind, waiter->task);
+}
+
+static void answer_gone(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
+
+	if (why == VBD_WAKE_OBJECT_GONE)
+		vbd_reply_empty(base->req, 204);
+	else if (why == VBD_WAKE_TIMEOUT)
+		vbd_task_reply(base->req, 202, waiter->kind, waiter->task);
+}
+
+static void run(struct vbd_request *req, struct task_waiter *waiter, struct vbd_object *task)
+{
+	waiter->task = task;
+	vbd_waiter_run(&waiter->waiter, sizeof(*waiter), req, &task->watches, req->wait_ms);
+}
+
+void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
+{
+	run(req, &(struct task_waiter){.waiter.answer = answer_end, .kind = kind}, task);
+}
+
+void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
+{
+	struct task_waiter waiter = {.waiter.answer = answer_made, .kind = kind, .task = task};
+	bool bounded = req->wait_asked || req->respond_async;
+
+	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &waiter.task->watches,
+		bounded ? req->wait_ms : VBD_WAIT_UNBOUNDED);
+}
+
+void vbd_task_create(struct vbd_request *req)
+{
+	const struct vbd_task_kind *kind = req->route->task;
+	struct vbd_error err = {0};
+	void *task = kind->create(req, &err);
+
+	if (!task)
+		vbd_reply_problem(req, &err);
+	else if (kind->done)
+		vbd_task_answer(req, kind, task);
+	else
+		vbd_task_created(req, kind, task);
+}
+
+void vbd_task_delete(struct vbd_request *req)
+{
+	const struct vbd_task_kind *kind = req->route->task;
+	struct vbd_error err = {0};
+	void *task;
+
+	if (vbd_record_remove(req, kind))
+		return;
+	task = vbd_task_find(req, kind);
+	if (!task)
+		return;
+	if (kind->remove && kind->remove(task, &err) != VBD_OK)
+		vbd_reply_problem(req, &err);
+	else if (kind->remove || vbd_object_delete(task))
+		vbd_reply_empty(req, 204);
+	else
+		run(req, &(struct task_waiter){.waiter.answer = answer_gone, .kind = kind}, task);
+}
+
+void vbd_task_cancel(struct vbd_request *req)
+{
+	const struct vbd_task_kind *kind = req->route->task;
+	void *task;
+
+	if (vbd_record_end(req, kind))
+		return;
+	task = vbd_task_find(req, kind);
+	if (!task)
+		return;
+	vbd_object_cancel(task);
+	run(req, &(struct task_waiter){.waiter.answer = answer_cancel, .kind = kind}, task);
+}
+
+void vbd_reply_in_use(
+	struct vbd_request *req, const struct vbd_error *err, const struct vbd_users *users)
+{
+	const char *paths[VBD_USERS_SHOWN_MAX];
+	const struct vbd_problem_extra extra = {.users = paths, .n_users = users->shown};
+	struct vbd_error told = *err;
+
+	for (size_t i = 0; i < users->shown; i++)
+		paths[i] = users->paths[i];
+	if (users->hidden)
+		(void)snprintf(told.text, sizeof(told.text), "%.180s; %zu of other callers",
+			err->text, users->hidden);
+	vbd_reply_problem_extra(req, &told, &extra);
+}

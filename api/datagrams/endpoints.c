@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Endpoints of datagrams, and their messages.
+ */
+#include "api/connections/messages.h"
+#include "api/core/common_json.h"
+#include "api/core/context.h"
+#include "api/core/handlers.h"
+#include "api/core/qp_params.h"
+#include "api/work/transfers.h"
+#include "daemon/work/transfers.h"
+
+/* --- one endpoint ---------------------------------------------------------------------------- */
+
+/* Subtract the GRH at the begin of each receive, which the peer did not send. */
+static void put_counters(
+	struct vbd_encoder *out, const char *name, const struct vbd_endpoint *endpoint)
+{
+	static const enum vbd_op ops[] = {VBD_OP_SEND, VBD_OP_SEND_IMM, VBD_OP_RECV};
+	const struct vbd_op_counters *recv = vbd_qp_op_counters(&endpoint->qp, VBD_OP_RECV);
+
+	vbd_begin_object(out, name);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ops); i++)
+		vbd_put_op_counters(
+			out, vbd_op_name(ops[i]), vbd_qp_op_counters(&endpoint->qp, ops[i]));
+	vbd_put_u64(out, "grh_bytes", vbd_counter_get(&recv->completed) * VBD_GRH_BYTES);
+	vbd_end(out);
+}
+
+static void put_inbox(
+	struct vbd_encoder *out, const char *name, const struct vbd_endpoint_record *record)
+{
+	const struct vbd_endpoint_params *params = &record->endpoint->params;
+
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "messages", record->inbox.count);
+	vbd_put_u64(
+		out, "capacity", params->qp.service == VBD_SERVICE_INBOX ? params->qp.rq_depth : 0);
+	vbd_put_u64(out, "dropped", record->inbox.dropped);
+	vbd_end(out);
+}
+
+static void put_sidr(struct vbd_encoder *out, const char *name, const struct vbd_endpoint *endpoint)
+{
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "requests", endpoint->sidr_requests);
+	vbd_put_u64(out, "answered", endpoint->sidr_answered);
+	vbd_put_u64(out, "refused", endpoint->sidr_refused);
+	vbd_end(out);
+}
+
+static uint64_t count_list(const struct vbd_link *list)
+{
+	uint64_t count = 0;
+
+	vbd_list_for_each (link, list)
+		count++;
+	return count;
+}
+
+static void put_where(struct vbd_encoder *out, const struct vbd_endpoint *endpoint)
+{
+	const struct vbd_endpoint_params *params = &endpoint->params;
+	bool listens = endpoint->addr.ss_family != 0;
+
+	vbd_put_address(out, "addr", &endpoint->addr);
+	vbd_put_u64_or_null(out, "port", listens, vbd_addr_port(&endpoint->addr));
+	vbd_put_reference(out, "device", endpoint->device.id, endpoint->device.name);
+	vbd_put_u64(out, "port_num", params->port_num);
+}
+
+/* The attributes in force. A peer needs lqpn, sgid (lid on InfiniBand) and qkey. */
+static void put_qp_attr(
+	struct vbd_encoder *out, const char *name, const struct vbd_endpoint *endpoint)
+{
+	const struct vbd_endpoint_params *params = &endpoint->params;
+	char gid[VBD_GID_TEXT_BYTES];
+
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "lqpn", endpoint->qp.info.lqpn);
+	vbd_put_text(out, "state", vbd_qp_state_name(endpoint->qp.info.state));
+	vbd_put_u64(out, "sq_psn", params->psn);
+	vbd_put_hex(out, "qkey", params->qkey, 8);
+	vbd_put_u64(out, "pkey_index", params->pkey_index);
+	vbd_put_u64(out, "gid_index", (uint64_t)params->gid_index);
+	vbd_put_text(out, "sgid", vbd_gid_text(endpoint->gid, gid));
+	vbd_put_u64(out, "lid", endpoint->lid);
+	vbd_end(out);
+}
+
+static void put_reply(
+	struct vbd_encoder *out, const char *name, const struct vbd_endpoint *endpoint)
+{
+	struct vbd_private_data reply = endpoint->params.reply;
+
+	reply.message = VBD_CM_MESSAGE_SIDR_REPLY;
+	vbd_put_private_data(out, name, &reply, reply.length_bytes);
+}
+
+static void encode_endpoint(struct vbd_encoder *out, const void *item)
+{
+	const struct vbd_endpoint_record *record = item;
+	const struct vbd_daemon *daemon = record->object.registry->daemon;
+	const struct vbd_endpoint *endpoint = record->endpoint;
+
+	vbd_put_object(out, &record->object);
+	vbd_put_text(out, "state", vbd_endpoint_state_name(endpoint->state));
+	put_where(out, endpoint);
+	put_reply(out, "private_data", endpoint);
+	vbd_put_u64(out, "mtu_bytes", endpoint->mtu_bytes);
+	vbd_put_u64(out, "max_message_bytes", endpoint->mtu_bytes);
+	vbd_put_text(out, "service", vbd_service_name(endpoint->params.qp.service));
+	vbd_put_ud_params(out, "qp", daemon, &endpoint->params.qp);
+	put_qp_attr(out, "qp_attr", endpoint);
+	vbd_put_ref(out, "cq", daemon->cqs, endpoint->qp.cq_id);
+	put_counters(out, "counters", endpoint);
+	put_inbox(out, "inbox", record);
+	put_sidr(out, "sidr", endpoint);
+	vbd_put_u64(out, "ud_peer_count", count_list(&record->peers));
+	vbd_put_u64(out, "multicast_membership_count", count_list(&record->groups));
+	vbd_put_end(out, &record->object, &endpoint->qp);
+	vbd_put_time(out, "created_at", endpoint->created_ns);
+	vbd_put_time(out, "ended_at", endpoint->ended_ns);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct endpoint_create {
+	struct vbd_endpoint_spec spec;
+	struct vbd_json_ref device;
+	struct vbd_private_data_input private_data;
+	struct vbd_qp_input qp;
+};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD_NAME(struct endpoint_create, spec.name)},
+	{VBD_FIELD(TEXT, "addr", struct endpoint_create, spec.addr), .min = 1, .max = 255,
+		.check = vbd_addr_is_own, .check_text = VBD_ADDR_NOT_OWN},
+	{VBD_FIELD(UINT, "port", struct endpoint_create, spec.port), .max = 65535},
+	{VBD_FIELD(REF, "device", struct endpoint_create, device)},
+	{VBD_FIELD(UINT, "port_num", struct endpoint_create, spec.params.port_num), .min = 1,
+		.max = 255},
+	{VBD_FIELD(UINT, "gid_index", struct endpoint_create, spec.params.gid_index), .max = 255},
+	{VBD_FIELD(UINT, "pkey_index", struct endpoint_create, spec.params.pkey_index),
+		.max = 65535},
+	{VBD_FIELD(HEX, "qkey", struct endpoint_create, spec.params.qkey), .max = UINT32_MAX},
+	{VBD_FIELD(UINT, "psn", struct endpoint_create, spec.params.psn), .max = 0xffffff},
+	VBD_PRIVATE_DATA_FIELD(struct endpoint_create),
+	VBD_UD_QP_FIELDS(struct endpoint_create),
+};
+
+static enum vbd_status check_members(
+	const json_t *json, const struct endpoint_create *input, struct vbd_error *err)
+{
+	if (!input->spec.addr[0] && (vbd_given(json, "port") || input->private_data.data))
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/addr",
+			"/addr is missing: without it the endpoint does not listen");
+	/* Without a service a client posts receives, and would find the GRH in its buffer. */
+	if (input->qp.params.qp.service == VBD_SERVICE_NONE)
+		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/service",
+			"an endpoint keeps or drops its messages (inbox, sink); receives of a "
+			"client's own are a connection's");
+	return VBD_OK;
+}
+
+static enum vbd_status decode_create(
+	struct vbd_request *req, struct vbd_endpoint_spec *ret_spec, struct vbd_error *err)
+{
+	struct endpoint_create input = {.spec = {.origin = vbd_request_origin(req),
+						.params = vbd_endpoint_params_default()},
+		.qp.params.qp = vbd_endpoint_params_default().qp};
+	struct vbd_endpoint_spec *spec = &input.spec;
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
+
+	if (status == VBD_OK)
+		status = check_members(req->json, &input, err);
+	if (status == VBD_OK)
+		status = vbd_qp_input_check(vbd_request_daemon(req), req->caller, &input.qp, err);
+	if (status == VBD_OK)
+		status = vbd_member_device(vbd_request_daemon(req), &input.device, spec->device,
+			sizeof(spec->device), err);
+	if (status == VBD_OK)
+		status = vbd_private_data_decode(&input.private_data, &spec->params.reply, err);
+	if (status == VBD_OK)
+		status = vbd_private_data_check(&spec->params.reply, VBD_CM_MESSAGE_SIDR_REPLY,
+			false, "/private_data/data", err);
+	spec->params.qp = input.qp.params.qp;
+	*ret_spec = *spec;
+	return status;
+}
+
+void vbd_create_ud_endpoint(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record;
+	struct vbd_endpoint_spec spec;
+	struct vbd_error err = {0};
+
+	if (decode_create(req, &spec, &err) != VBD_OK ||
+		vbd_endpoint_create(vbd_request_daemon(req), &spec, &record, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_task_answer_made(req, &vbd_ud_endpoint_task, record);
+}
+
+/* --- messages -------------------------------------------------------------------------------- */
+
+static bool is_over(const void *owner)
+{
+	return ((const struct vbd_endpoint_record *)owner)->object.ended;
+}
+
+void vbd_list_ud_endpoint_messages(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_ud_endpoint_task);
+
+	if (!record)
+		return;
+	vbd_reply_inbox(req, &(const struct vbd_inbox_view){
+				     .inbox = &record->inbox,
+				     .watches = &record->object.watches,
+				     .over = is_over,
+				     .owner = record,
+				     .kind = "ud_endpoint",
+			     });
+}
+
+void vbd_delete_ud_endpoint_messages(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_ud_endpoint_task);
+	struct vbd_error err = {0};
+	uint64_t through = 0;
+
+	if (!record)
+		return;
+	if (vbd_query_through(req, &through, &err) == VBD_OK &&
+		vbd_endpoint_delete_messages(record, through, &err) == VBD_OK)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+struct message_send {
+	struct vbd_destination_input to;
+	struct vbd_message_input message;
+};
+
+static const struct vbd_field send_fields[] = {
+	{VBD_FIELD(REF, "ud_peer", struct message_send, to.peer)},
+	{VBD_FIELD(REF, "multicast_membership", struct message_send, to.group)},
+	VBD_MESSAGE_FIELDS(struct message_send),
+};
+
+static enum vbd_status send_message(struct vbd_request *req, struct vbd_endpoint_record *record,
+	struct vbd_transfer_record **ret_transfer, struct vbd_error *err)
+{
+	struct message_send input = {.message = VBD_MESSAGE_INPUT_DEFAULT};
+	struct vbd_transfer_spec to = {
+		.origin = vbd_request_origin(req), .qp = &record->endpoint->qp};
+	uint32_t len_bytes;
+	uint8_t *bytes;
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(send_fields), &input, err);
+
+	if (status == VBD_OK)
+		status = vbd_destination_resolve(vbd_request_daemon(req), &input.to, &to, err);
+	if (status == VBD_OK)
+		status = vbd_message_decode(&input.message, &bytes, &len_bytes, err);
+	if (status != VBD_OK)
+		return status;
+	status = vbd_transfer_send(vbd_request_daemon(req), &to, bytes, len_bytes,
+		vbd_message_imm(&input.message), input.message.timeout_ms, ret_transfer, err);
+	free(bytes);
+	return status;
+}
+
+void vbd_send_ud_endpoint_message(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_ud_endpoint_task);
+	struct vbd_transfer_record *transfer;
+	struct vbd_error err = {0};
+
+	if (!record)
+		return;
+	if (send_message(req, record, &transfer, &err) == VBD_OK)
+		vbd_transfer_answer(req, transfer);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static const struct vbd_endpoint *endpoint_of(const void *item)
+{
+	return ((const struct vbd_endpoint_record *)item)->endpoint;
+}
+
+VBD_PAGE_NUMBER(by_state, endpoint_of, state)
+
+VBD_PAGE_TEXT(by_device, endpoint_of, device.name)
+
+VBD_PAGE_NUMBER(by_created, endpoint_of, created_ns)
+
+static const struct vbd_page_state endpoint_states[] = {
+	VBD_ENDPOINT_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
+
+static const struct vbd_page_key endpoint_keys[] = {
+	VBD_PAGE_KEY_NAME,
+	{.name = "state", .number = by_state},
+	{.name = "device", .text = by_device},
+	{.name = "created_at", .number = by_created},
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter endpoint_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	VBD_PAGE_FILTER_DEVICE(by_device),
+	{.name = NULL},
+};
+
+/* The task is the opening. */
+const struct vbd_task_kind vbd_ud_endpoint_task = {
+	.kind = VBD_KIND_UD_ENDPOINT,
+	.gone = "the endpoint was deleted in the meantime",
+	.done = VBD_STATES(VBD_ENDPOINT_READY),
+	.page.members = vbd_ud_endpoint_members,
+	.page.keys = endpoint_keys,
+	.page.states = endpoint_states,
+	.page.state_of = by_state,
+	.page.filters = endpoint_filters,
+	.page.encode = encode_endpoint,
+};

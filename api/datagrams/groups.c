@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/core/common_json.h"
+#include "api/core/context.h"
+#include "api/core/handlers.h"
+#include "daemon/datagrams/endpoints.h"
+
+/* --- one group ------------------------------------------------------------------------------- */
+
+static const struct vbd_group_record *record_of(const void *item)
+{
+	return item;
+}
+
+static void encode_group(struct vbd_encoder *out, const void *item)
+{
+	const struct vbd_group_record *record = record_of(item);
+	const struct vbd_group *group = &record->group;
+	char mgid[VBD_GID_TEXT_BYTES];
+
+	vbd_put_object(out, &record->object);
+	vbd_put_text(out, "state", vbd_group_state_json(group->state));
+	vbd_put_text_or_null(out, "waits_for", vbd_group_state_waits_for(group->state));
+	vbd_put_ref(out, "ud_endpoint", record->object.registry->daemon->ud_endpoints,
+		record->endpoint_id);
+	vbd_put_address(out, "addr", &group->addr);
+	vbd_put_text(out, "mode", vbd_group_mode_name(group->mode));
+	vbd_put_text(out, "mgid", group->known ? vbd_gid_text(group->path.dgid, mgid) : NULL);
+	vbd_put_u64_or_null(out, "mlid", group->known, group->path.dlid);
+	vbd_put_u64_or_null(out, "sl", group->known, group->path.sl);
+	if (group->known)
+		vbd_put_hex(out, "qkey", group->qkey, 8);
+	else
+		vbd_put_null(out, "qkey");
+	vbd_put_u64(out, "user_count", group->users);
+	vbd_put_u64(out, "timeout_ms", record->timeout_ms);
+	vbd_put_error(out, "error", NULL, &group->error, NULL);
+	vbd_put_time(out, "created_at", record->object.created_ns);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct group_create {
+	struct vbd_group_spec spec;
+	struct vbd_json_ref endpoint;
+};
+
+static const char *const mode_names[VBD_GROUP_MODE_COUNT] = {VBD_GROUP_MODE_MAP(VBD_ENUM_NAME)};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD_NAME(struct group_create, spec.name)},
+	{VBD_FIELD(REF, "ud_endpoint", struct group_create, endpoint), .required = true},
+	{VBD_FIELD(TEXT, "addr", struct group_create, spec.addr), .required = true, .min = 1,
+		.max = 255},
+	{VBD_FIELD(ENUM, "mode", struct group_create, spec.mode), VBD_NAMES(mode_names)},
+	{VBD_FIELD(UINT, "timeout_ms", struct group_create, spec.timeout_ms), .min = 1,
+		.max = 600000},
+};
+
+static void *create_group(struct vbd_request *req, struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct group_create input = {
+		.spec = {.origin = vbd_request_origin(req), .timeout_ms = 10000}};
+	struct vbd_group_record *record = NULL;
+
+	if (vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err) != VBD_OK)
+		return NULL;
+	input.spec.endpoint = vbd_member_find(
+		daemon->ud_endpoints, req->caller, &input.endpoint, "/ud_endpoint", err);
+	if (!input.spec.endpoint)
+		return NULL;
+	return vbd_group_create(daemon, &input.spec, &record, err) == VBD_OK ? record : NULL;
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+VBD_PAGE_NUMBER(by_state, record_of, group.state)
+VBD_PAGE_NUMBER(by_endpoint, record_of, endpoint_id)
+
+static const struct vbd_page_state group_states[] = {
+	VBD_GROUP_STATE_MAP(VBD_PAGE_STATE_AWAITED){NULL, false}};
+
+static const struct vbd_page_key group_keys[] = {
+	VBD_PAGE_KEY_NAME,
+	{.name = "state", .number = by_state},
+	{.name = "ud_endpoint", .number = by_endpoint},
+	VBD_PAGE_KEY_CREATED,
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter group_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	{.name = "ud_endpoint", .kind = VBD_KIND_UD_ENDPOINT, .id = by_endpoint},
+	{.name = NULL},
+};
+
+const struct vbd_task_kind vbd_multicast_membership_task = {
+	.kind = VBD_KIND_MULTICAST_MEMBERSHIP,
+	.gone = "the group was left in the meantime",
+	.create = create_group,
+	.done = VBD_STATES(VBD_GROUP_IS_JOINED),
+	.failed = VBD_STATES(VBD_GROUP_IS_FAILED),
+	.page.members = vbd_multicast_membership_members,
+	.page.keys = group_keys,
+	.page.states = group_states,
+	.page.state_of = by_state,
+	.page.filters = group_filters,
+	.page.encode = encode_group,
+};

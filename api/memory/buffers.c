@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Buffers as objects. buffer_data.c has the handlers of their bytes.
+ */
+#include "api/core/common_json.h"
+#include "api/core/context.h"
+#include "api/core/handlers.h"
+#include "api/core/keep.h"
+#include "daemon/memory/buffers.h"
+
+#include <assert.h>
+#include <unistd.h>
+
+static const char *const kind_names[] = {
+	[VBD_MEM_ANONYMOUS] = "anonymous",
+	[VBD_MEM_SHARED] = "shared",
+	[VBD_MEM_HUGEPAGE] = "hugepage",
+};
+
+/* --- one buffer ------------------------------------------------------------------------------ */
+
+/* Null while no peer can reach the buffer. */
+static void put_remote(struct vbd_encoder *out, const struct vbd_buffer *buffer)
+{
+	const unsigned int remote =
+		VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_ATOMIC;
+	bool ready = buffer->state == VBD_BUFFER_READY;
+
+	/* Without a remote access some devices have a key, others 0; neither is of use. */
+	vbd_put_hex_or_null(out, "addr", ready, buffer->mem.addr, 1);
+	vbd_put_hex_or_null(out, "rkey", ready && buffer->mem.access & remote, buffer->mem.rkey, 8);
+}
+
+static void encode_buffer(struct vbd_encoder *out, const void *item)
+{
+	const struct vbd_buffer *buffer = item;
+	const struct vbd_mem *mem = &buffer->mem;
+
+	vbd_put_object(out, &buffer->object);
+	vbd_put_text(out, "state", vbd_buffer_state_name(buffer->state));
+	vbd_put_text(out, "kind", kind_names[mem->kind]);
+	vbd_put_u64(out, "size_bytes", mem->size_bytes);
+	vbd_put_u64(out, "page_size_bytes", mem->page_size_bytes);
+	vbd_put_access(out, "access", mem->access);
+	vbd_put_bool(out, "relaxed_ordering", mem->relaxed_ordering);
+	vbd_put_bool(out, "on_demand_paging", mem->on_demand_paging);
+	vbd_put_reference(out, "device", buffer->device.id, buffer->device.name);
+	vbd_put_ref(out, "pd", buffer->object.registry->daemon->pds, buffer->pd_id);
+	put_remote(out, buffer);
+	vbd_put_time(out, "created_at", buffer->object.created_ns);
+	vbd_put_u64(out, "user_count", buffer->users);
+	vbd_put_desired(out, &buffer->object);
+	if (buffer->state == VBD_BUFFER_FAILED)
+		vbd_put_error(out, "error", NULL, &buffer->error, NULL);
+	else
+		vbd_put_null(out, "error");
+}
+
+void vbd_delete_buffer(struct vbd_request *req)
+{
+	struct vbd_buffer *buffer;
+	struct vbd_kept *kept;
+	struct vbd_error err = {0};
+	struct vbd_users users;
+
+	if (vbd_keep_remove(req, VBD_KIND_BUFFER))
+		return;
+	buffer = vbd_task_find(req, &vbd_buffer_task);
+	if (!buffer)
+		return;
+	kept = vbd_kept_of(&buffer->object);
+	if (vbd_buffer_delete(buffer, &err) == VBD_OK) {
+		vbd_keep_answer(req, vbd_kept_drop(kept), NULL, vbd_keep_answer_deleted, NULL);
+		return;
+	}
+	vbd_buffer_users_of(buffer, req->caller, &users);
+	vbd_reply_in_use(req, &err, &users);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct buffer_create {
+	struct vbd_buffer_spec spec;
+	struct vbd_json_ref device, pd;
+};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD_NAME(struct buffer_create, spec.name)},
+	{VBD_FIELD(UINT, "size_bytes", struct buffer_create, spec.size_bytes), .required = true,
+		.min = 1, .max = UINT64_C(1) << 40},
+	{VBD_FIELD(ENUM, "kind", struct buffer_create, spec.kind), VBD_NAMES(kind_names)},
+	{VBD_FIELD(UINT, "page_size_bytes", struct buffer_create, spec.page_size_bytes),
+		.min = 4096, .max = UINT64_C(1) << 40},
+	{VBD_FIELD(ENUM_SET, "access", struct buffer_create, spec.access),
+		VBD_NAMES(vbd_access_names)},
+	{VBD_FIELD(BOOL, "relaxed_ordering", struct buffer_create, spec.relaxed_ordering)},
+	{VBD_FIELD(BOOL, "on_demand_paging", struct buffer_create, spec.on_demand_paging)},
+	{VBD_FIELD(REF, "device", struct buffer_create, device)},
+	{VBD_FIELD(REF, "pd", struct buffer_create, pd)},
+};
+
+static void answer_made(struct vbd_request *req, struct vbd_object *object, void *arg)
+{
+	(void)arg;
+	if (object)
+		vbd_task_answer_made(req, &vbd_buffer_task, object);
+	else
+		vbd_task_reply_gone(req, &vbd_buffer_task);
+}
+
+static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
+{
+	struct vbd_error err = {0};
+	struct vbd_buffer *buffer;
+
+	if (vbd_buffer_create(vbd_request_daemon(req), spec, &buffer, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_kept_adopt(&buffer->object);
+	vbd_keep_answer(req, vbd_kept_ticket(&buffer->object), &buffer->object, answer_made, NULL);
+}
+
+enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
+	const json_t *json, struct vbd_buffer_spec *ret_spec, struct vbd_faults *faults,
+	struct vbd_error *err)
+{
+	struct buffer_create input = {.spec = {.origin = *origin, .kind = VBD_MEM_ANONYMOUS}};
+	struct vbd_buffer_spec *spec = &input.spec;
+	const struct vbd_object *pd = NULL;
+	enum vbd_status status =
+		vbd_decode_all(json, "", VBD_FIELDS(create_fields), &input, faults, err);
+
+	if (status == VBD_OK && daemon)
+		pd = vbd_member_find(daemon->pds, origin->caller, &input.pd, "/pd", err);
+	spec->pd_id = pd ? pd->id : 0;
+	if (err->status == VBD_OK)
+		(void)!vbd_member_device(
+			daemon, &input.device, spec->device_name, sizeof(spec->device_name), err);
+	*ret_spec = *spec;
+	return err->status;
+}
+
+void vbd_create_buffer(struct vbd_request *req)
+{
+	const struct vbd_origin origin = vbd_request_origin(req);
+	struct vbd_buffer_spec spec;
+	struct vbd_error err = {0};
+
+	if (vbd_buffer_decode(vbd_request_daemon(req), &origin, req->json, &spec, &req->faults,
+		    &err) == VBD_OK)
+		create(req, &spec);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static const struct vbd_buffer *buffer_of(const void *item)
+{
+	return item;
+}
+
+VBD_PAGE_NUMBER(by_state, buffer_of, state)
+VBD_PAGE_TEXT(by_device, buffer_of, device.name)
+VBD_PAGE_NUMBER(by_pd, buffer_of, pd_id)
+VBD_PAGE_NUMBER(by_size, buffer_of, mem.size_bytes)
+VBD_PAGE_NUMBER(by_users, buffer_of, users)
+
+static const struct vbd_page_state buffer_states[] = {
+	VBD_BUFFER_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
+
+static const struct vbd_page_key buffer_keys[] = {
+	VBD_PAGE_KEY_NAME,
+	{.name = "state", .number = by_state},
+	{.name = "size_bytes", .number = by_size},
+	VBD_PAGE_KEY_CREATED,
+	{.name = "user_count", .number = by_users},
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter buffer_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	VBD_PAGE_FILTER_DEVICE(by_device),
+	{.name = "pd", .kind = VBD_KIND_PD, .id = by_pd},
+	{.name = NULL},
+};
+
+static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
+{
+	return vbd_buffer_delete(VBD_CONTAINER_OF(object, struct vbd_buffer, object), err);
+}
+
+const struct vbd_task_kind vbd_buffer_task = {
+	.kind = VBD_KIND_BUFFER,
+	.gone = "the buffer was deleted in the meantime",
+	/* The task is the registration. */
+	.done = ~VBD_STATES(VBD_BUFFER_REGISTERING) & ~VBD_STATES(VBD_BUFFER_FAILED),
+	.failed = VBD_STATES(VBD_BUFFER_FAILED),
+	.remove = remove_object,
+	.page.members = vbd_buffer_members,
+	.page.keys = buffer_keys,
+	.page.states = buffer_states,
+	.page.state_of = by_state,
+	.page.filters = buffer_filters,
+	.page.encode = encode_buffer,
+};
+
+enum { ACCESS_WRITE, ACCESS_READ };
+
+static const char *const access_names[] = {
+	[ACCESS_WRITE] = "write",
+	[ACCESS_READ] = "read",
+};
+
+static enum vbd_status pass(
+	struct vbd_request *req, const struct vbd_buffer *buffer, struct vbd_error *err)
+{
+	size_t access = ACCESS_WRITE;
+	enum vbd_status status = vbd_query_enum(
+		req, "access", access_names, VBD_ARRAY_LEN(access_names), &access, err);
+	int fd;
+
+	if (status == VBD_OK)
+		status = vbd_buffer_open(buffer, access == ACCESS_WRITE, &fd, err);
+	if (status != VBD_OK)
+		return status;
+	status = vbd_request_pass_fd(req, fd, err);
+	(void)close(fd);
+	return status;
+}
+
+void vbd_get_buffer_fd(struct vbd_request *req)
+{
+	const struct vbd_buffer *buffer = vbd_task_find(req, &vbd_buffer_task);
+	struct vbd_error err = {0};
+	enum vbd_status status;
+	char tag[VBD_TAG_BYTES];
+
+	if (!buffer)
+		return;
+	status = vbd_task_unchanged(req, &vbd_buffer_task, buffer, &err);
+	if (status == VBD_OK &&
+		!vbd_condition_is_known(req, vbd_task_tag(req, &vbd_buffer_task, buffer, tag)))
+		status = pass(req, buffer, &err);
+	if (status == VBD_OK)
+		vbd_task_reply(req, 200, &vbd_buffer_task, buffer);
+	else
+		vbd_reply_problem(req, &err);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Protection domains and completion queues; srqs.c has shared receive queues. */
+#include "api/core/common_json.h"
+#include "api/core/context.h"
+#include "api/core/handlers.h"
+#include "daemon/memory/shared.h"
+#include "rdma/data/worker.h"
+
+void vbd_delete_shared(struct vbd_request *req)
+{
+	struct vbd_shared *shared = vbd_task_find(req, req->route->task);
+	struct vbd_users users;
+	struct vbd_error err = {0};
+
+	if (!shared)
+		return;
+	if (vbd_shared_delete(shared, req->caller, &users, &err) == VBD_OK)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_reply_in_use(req, &err, &users);
+}
+
+enum vbd_status vbd_remove_shared(struct vbd_object *object, struct vbd_error *err)
+{
+	struct vbd_users users;
+
+	return vbd_shared_delete(
+		VBD_CONTAINER_OF(object, struct vbd_shared, object), NULL, &users, err);
+}
+
+/* --- protection domains ---------------------------------------------------------------------- */
+
+static void encode_pd(struct vbd_encoder *out, const void *item)
+{
+	const struct vbd_shared *shared = item;
+	const struct vbd_pd *pd = shared->pd;
+	struct vbd_users users;
+
+	vbd_shared_users_of(shared, NULL, &users);
+	vbd_put_object(out, &shared->object);
+	vbd_put_reference(out, "device", pd->device->id, pd->device->name);
+	vbd_put_bool(out, "default", pd->is_default);
+	vbd_put_u64(out, "user_count", pd->is_default ? vbd_pd_users(pd) : users.total);
+	vbd_put_time(out, "created_at", shared->object.created_ns);
+}
+
+struct pd_create {
+	char name[VBD_NAME_BYTES];
+	struct vbd_json_ref device;
+};
+
+static const struct vbd_field pd_fields[] = {
+	{VBD_FIELD_NAME(struct pd_create, name)},
+	{VBD_FIELD(REF, "device", struct pd_create, device)},
+};
+
+static void *create_pd(struct vbd_request *req, struct vbd_error *err)
+{
+	struct pd_create input = {0};
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct vbd_shared *pd = NULL;
+	const struct vbd_origin origin = vbd_request_origin(req);
+	char device[64];
+
+	if (vbd_request_decode(req, VBD_FIELDS(pd_fields), &input, err) != VBD_OK ||
+		vbd_member_device(daemon, &input.device, device, sizeof(device), err) != VBD_OK ||
+		vbd_pd_request(daemon, &origin, input.name, device, &pd, err) != VBD_OK)
+		return NULL;
+	return pd;
+}
+
+static const char *by_pd_device(const void *item)
+{
+	return ((const struct vbd_shared *)item)->pd->device->name;
+}
+
+static const struct vbd_page_key pd_keys[] = {
+	VBD_PAGE_KEY_NAME,
+	{.name = "device", .text = by_pd_device},
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter pd_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	VBD_PAGE_FILTER_DEVICE(by_pd_device),
+	{.name = NULL},
+};
+
+const struct vbd_task_kind vbd_pd_task = {
+	.kind = VBD_KIND_PD,
+	.create = create_pd,
+	.remove = vbd_remove_shared,
+	.page.members = vbd_pd_members,
+	.page.keys = pd_keys,
+	.page.filters = pd_filters,
+	.page.encode = encode_pd,
+};
+
+/* --- completion queues ----------------------------------------------------------------------- */
+
+static void put_moderation(struct vbd_encoder *out, const char *name, const struct vbd_cq *cq)
+{
+	vbd_begin_object(out, name);
+	vbd_put_u64(out, "count", cq->moderation_count);
+	vbd_put_u64(out, "period_us", cq->moderation_period_us);
+	vbd_end(out);
+}
+
+static void encode_cq(struct vbd_encoder *out, const void *item)
+{
+	const struct vbd_shared *shared = item;
+	const struct vbd_cq *cq = shared->cq;
+	struct vbd_users users;
+
+	vbd_shared_users_of(shared, NULL, &users);
+	vbd_put_object(out, &shared->object);
+	vbd_put_reference(out, "device", cq->device->id, cq->device->name);
+	vbd_put_bool(out, "auto", !cq->asked_for);
+	vbd_put_u64(out, "worker", cq->worker->number);
+	vbd_put_u64(out, "cqe", cq->capacity_cqe);
+	vbd_put_u64(out, "reserved_cqe", cq->reserved_cqe);
+	vbd_put_u64(out, "outstanding_cqe", vbd_counter_get(&cq->outstanding));
+	vbd_put_u64(out, "high_water_cqe", vbd_counter_get(&cq->high_water));
+	put_moderation(out, "moderation", cq);
+	vbd_put_u64(out, "completions", vbd_counter_get(&cq->completions));
+	vbd_put_u64(out, "error_completions", vbd_counter_get(&cq->error_completions));
+	vbd_put_u64(out, "polls", vbd_counter_get(&cq->polls));
+	vbd_put_u64(out, "empty_polls", vbd_counter_get(&cq->empty_polls));
+	vbd_put_u64(out, "events_armed", vbd_counter_get(&cq->events_armed));
+	vbd_put_u64(out, "events_taken", vbd_counter_get(&cq->events_taken));
+	vbd_put_bool(out, "failed", cq->failed);
+	vbd_put_u64(out, "qp_count", cq->connections);
+	vbd_put_u64(out, "user_count", users.total);
+	vbd_put_time(out, "created_at", shared->object.created_ns);
+}
+
+static const struct vbd_field moderation_fields[] = {
+	{VBD_FIELD(UINT, "count", struct vbd_cq_moderation, count), .max = UINT16_MAX},
+	{VBD_FIELD(UINT, "period_us", struct vbd_cq_moderation, period_us), .max = UINT16_MAX},
+};
+
+struct cq_input {
+	struct vbd_cq_spec spec;
+	struct vbd_json_ref device;
+};
+
+/* A PATCH may have the last members of cq_fields only. */
+#define CQ_CHANGEABLE 2
+
+static const struct vbd_field cq_fields[] = {
+	{VBD_FIELD_NAME(struct cq_input, spec.name)},
+	{VBD_FIELD(REF, "device", struct cq_input, device)},
+	{VBD_FIELD(UINT, "cqe", struct cq_input, spec.cqe), .min = 1, .max = 4194304},
+	{VBD_FIELD(OBJECT, "moderation", struct cq_input, spec.moderation),
+		.fields = moderation_fields, .n_fields = VBD_ARRAY_LEN(moderation_fields)},
+};
+
+static void *create_cq(struct vbd_request *req, struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct cq_input input = {.spec = {.origin = vbd_request_origin(req),
+					 .cqe = (uint32_t)daemon->config->default_cqe}};
+	struct vbd_cq_spec *spec = &input.spec;
+	struct vbd_shared *cq = NULL;
+
+	if (vbd_request_decode(req, VBD_FIELDS(cq_fields), &input, err) != VBD_OK ||
+		vbd_member_device(daemon, &input.device, spec->device_name,
+			sizeof(spec->device_name), err) != VBD_OK ||
+		vbd_cq_request(daemon, spec, &cq, err) != VBD_OK)
+		return NULL;
+	return cq;
+}
+
+void vbd_patch_cq(struct vbd_request *req)
+{
+	struct vbd_shared *shared = vbd_task_find(req, &vbd_cq_task);
+	struct cq_input input = {0};
+	struct vbd_cq_spec *spec = &input.spec;
+	struct vbd_error err = {0};
+	bool deeper = vbd_given(req->json, "cqe"), moderated = vbd_given(req->json, "moderation");
+	enum vbd_status status;
+	struct vbd_cq *cq;
+
+	if (!shared)
+		return;
+	cq = shared->cq;
+	spec->moderation.count = cq->moderation_count;
+	spec->moderation.period_us = cq->moderation_period_us;
+	status = vbd_request_decode(req, &cq_fields[VBD_ARRAY_LEN(cq_fields) - CQ_CHANGEABLE],
+		CQ_CHANGEABLE, &input, &err);
+	if (!status && !deeper && !moderated)
+		status = vbd_error_set(&err, VBD_E_MISSING_FIELD,
+			"the body changes nothing: give cqe or moderation");
+	if (!status && vbd_cq_change(cq, deeper ? &spec->cqe : NULL,
+			       moderated ? &spec->moderation : NULL, &err) == VBD_OK) {
+		vbd_shared_updated(shared);
+		vbd_task_reply(req, 200, &vbd_cq_task, shared);
+	} else {
+		vbd_reply_problem(req, &err);
+	}
+}
+
+static const struct vbd_cq *cq_of(const void *item)
+{
+	return ((const struct vbd_shared *)item)->cq;
+}
+
+VBD_PAGE_TEXT(by_cq_device, cq_of, device->name)
+
+VBD_PAGE_NUMBER(by_cq_worker, cq_of, worker->number)
+VBD_PAGE_NUMBER(by_cq_reserved, cq_of, reserved_cqe)
+
+static const struct vbd_page_key cq_keys[] = {
+	VBD_PAGE_KEY_NAME,
+	{.name = "device", .text = by_cq_device},
+	{.name = "worker", .number = by_cq_worker},
+	{.name = "reserved_cqe", .number = by_cq_reserved},
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter cq_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	VBD_PAGE_FILTER_DEVICE(by_cq_device),
+	{.name = NULL},
+};
+
+const struct vbd_task_kind vbd_cq_task = {
+	.kind = VBD_KIND_CQ,
+	.create = create_cq,
+	.remove = vbd_remove_shared,
+	.page.members = vbd_cq_members,
+	.page.keys = cq_keys,
+	.page.filters = cq_filters,
+	.page.encode = encode_cq,
+};

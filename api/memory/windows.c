@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/core/common_json.h"
+#include "api/core/context.h"
+#include "api/core/handlers.h"
+#include "daemon/memory/windows.h"
+
+#include <assert.h>
+
+/* --- one window ------------------------------------------------------------------------------ */
+
+static const struct vbd_window_record *record_of(const void *item)
+{
+	return item;
+}
+
+/* Null while no peer can use the window. */
+static void put_remote(struct vbd_encoder *out, const struct vbd_window_record *record)
+{
+	bool ready = record->window.state == VBD_WINDOW_READY;
+
+	vbd_put_hex_or_null(out, "addr", ready, record->addr, 1);
+	vbd_put_hex_or_null(out, "rkey", ready, record->window.rkey, 8);
+}
+
+static void encode_window(struct vbd_encoder *out, const void *item)
+{
+	const struct vbd_window_record *record = record_of(item);
+	const struct vbd_daemon *daemon = record->object.registry->daemon;
+	const struct vbd_window *window = &record->window;
+	const struct vbd_window_range *range = &window->range;
+
+	vbd_put_object(out, &record->object);
+	vbd_put_text(out, "state", vbd_window_state_name(window->state));
+	vbd_put_u64(out, "type", range->type);
+	vbd_put_ref(out, "buffer", daemon->buffers, record->buffer_id);
+	vbd_put_ref(out, "connection", daemon->connections, record->connection_id);
+	vbd_put_reference(out, "device", record->device.id, record->device.name);
+	vbd_put_u64(out, "buffer_offset_bytes", range->offset);
+	vbd_put_u64(out, "size_bytes", range->length_bytes);
+	vbd_put_access(out, "access", range->access);
+	put_remote(out, record);
+	vbd_put_u64(out, "timeout_ms", record->timeout_ms);
+	vbd_put_time(out, "created_at", record->object.created_ns);
+	vbd_put_time(out, "ready_at", record->ready_ns);
+	vbd_put_time(out, "ended_at", record->ended_ns);
+	vbd_put_error(out, "error", &record->object, &record->error, NULL);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+/* A window can grant every access flag except mw_bind. */
+#define WINDOW_ACCESS_COUNT 3
+static_assert(VBD_ACCESS_MW_BIND == 1 << WINDOW_ACCESS_COUNT, "the others stand before it");
+
+struct window_create {
+	struct vbd_window_spec spec;
+	struct vbd_json_ref buffer, connection;
+};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD_NAME(struct window_create, spec.name)},
+	{VBD_FIELD(REF, "buffer", struct window_create, buffer), .required = true},
+	{VBD_FIELD(REF, "connection", struct window_create, connection)},
+	{VBD_FIELD(UINT, "type", struct window_create, spec.range.type), .required = true, .min = 1,
+		.max = 2},
+	{VBD_FIELD(UINT, "buffer_offset_bytes", struct window_create, spec.range.offset),
+		.max = INT64_MAX},
+	{VBD_FIELD(UINT, "size_bytes", struct window_create, spec.range.length_bytes), .min = 1,
+		.max = INT64_MAX},
+	{VBD_FIELD(ENUM_SET, "access", struct window_create, spec.range.access), .required = true,
+		.names = vbd_access_names, .n_names = WINDOW_ACCESS_COUNT},
+	{VBD_FIELD(UINT, "timeout_ms", struct window_create, spec.timeout_ms), .min = 1,
+		.max = 600000},
+};
+
+/* Find the objects that the request names. */
+static enum vbd_status resolve(
+	struct vbd_daemon *daemon, struct window_create *input, struct vbd_error *err)
+{
+	struct vbd_window_spec *spec = &input->spec;
+	struct vbd_window_range *range = &spec->range;
+
+	spec->buffer = vbd_member_find(
+		daemon->buffers, spec->origin.caller, &input->buffer, "/buffer", err);
+	spec->connection = vbd_member_find(
+		daemon->connections, spec->origin.caller, &input->connection, "/connection", err);
+	if (!err->status && !range->length_bytes)
+		range->length_bytes = range->offset < spec->buffer->mem.size_bytes
+					      ? spec->buffer->mem.size_bytes - range->offset
+					      : 1;
+	return err->status;
+}
+
+static void *create_window(struct vbd_request *req, struct vbd_error *err)
+{
+	struct window_create input = {
+		.spec = {.origin = vbd_request_origin(req), .timeout_ms = 5000}};
+	struct vbd_window_record *record = NULL;
+	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
+
+	if (status == VBD_OK && !input.spec.range.access)
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/access",
+			"/access is empty: a window must grant at least one kind of access");
+	if (status == VBD_OK)
+		status = resolve(vbd_request_daemon(req), &input, err);
+	if (status == VBD_OK)
+		status = vbd_window_create(vbd_request_daemon(req), &input.spec, &record, err);
+	return status == VBD_OK ? record : NULL;
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+VBD_PAGE_NUMBER(by_state, record_of, window.state)
+VBD_PAGE_TEXT(by_device, record_of, device.name)
+VBD_PAGE_NUMBER(by_buffer, record_of, buffer_id)
+VBD_PAGE_NUMBER(by_connection, record_of, connection_id)
+
+static const struct vbd_page_state window_states[] = {
+	VBD_WINDOW_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
+
+static const struct vbd_page_key window_keys[] = {
+	VBD_PAGE_KEY_NAME,
+	{.name = "state", .number = by_state},
+	{.name = "buffer", .number = by_buffer},
+	{.name = "connection", .number = by_connection},
+	VBD_PAGE_KEY_CREATED,
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter window_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	VBD_PAGE_FILTER_DEVICE(by_device),
+	{.name = "buffer", .kind = VBD_KIND_BUFFER, .id = by_buffer},
+	{.name = "connection", .kind = VBD_KIND_CONNECTION, .id = by_connection},
+	{.name = NULL},
+};
+
+const struct vbd_task_kind vbd_window_task = {
+	.kind = VBD_KIND_WINDOW,
+	.gone = "the window was deleted in the meantime",
+	.create = create_window,
+	.done = VBD_STATES(VBD_WINDOW_READY),
+	.page.members = vbd_window_members,
+	.page.keys = window_keys,
+	.page.states = window_states,
+	.page.state_of = by_state,
+	.page.filters = window_filters,
+	.page.encode = encode_window,
+};

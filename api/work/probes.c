@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/core/common_json.h"
+#include "api/core/context.h"
+#include "api/core/handlers.h"
+#include "daemon/work/probes.h"
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static void put_error(
+	struct vbd_encoder *out, const char *name, const struct vbd_probe_record *record)
+{
+	struct vbd_error error = {0};
+
+	if (record->object.ended && record->state != VBD_PROBE_DONE)
+		vbd_object_problem(&record->object, &error);
+	vbd_put_error(out, name, &record->object, &error, NULL);
+}
+
+static void put_counters(struct vbd_encoder *out, const struct vbd_probe *probe)
+{
+	const struct vbd_probe_counters *counters = &probe->counters;
+	bool known = vbd_counter_get(&counters->rtt_ns.count) != 0;
+
+	vbd_put_u64(out, "sent", vbd_counter_get(&counters->sent));
+	vbd_put_u64(out, "completed", vbd_counter_get(&counters->completed));
+	vbd_put_u64(out, "late", vbd_counter_get(&counters->late));
+	vbd_put_u64(out, "lost", vbd_counter_get(&counters->lost));
+	vbd_put_u64(out, "mismatched", vbd_counter_get(&probe->mismatched));
+	vbd_put_u64_or_null(out, "last_ns", known, vbd_counter_get(&probe->last_ns));
+	vbd_put_u64_or_null(out, "jitter_ns", known, vbd_counter_get(&probe->jitter_ns));
+	vbd_put_latency(out, "rtt_ns", &counters->rtt_ns);
+}
+
+static void put_probe(struct vbd_encoder *out, const void *item)
+{
+	const struct vbd_probe_record *record = item;
+	const struct vbd_probe *probe = &record->probe;
+	bool ended = record->state != VBD_PROBE_RUNNING;
+
+	vbd_put_u64(out, "id", record->object.id);
+	vbd_put_owner(out, &record->object);
+	vbd_put_labels(out, record->object.labels);
+	vbd_put_text(out, "state", vbd_probe_state_name(record->state));
+	vbd_put_ref(out, "connection", record->object.registry->daemon->connections,
+		record->connection_id);
+	vbd_put_text(out, "kind", vbd_probe_kind_name(probe->kind));
+	vbd_put_u64_or_null(out, "count", probe->count != 0, probe->count);
+	vbd_put_u64(out, "interval_ms", probe->interval_ns / VBD_NS_PER_MS);
+	vbd_put_u64(out, "size_bytes", probe->size_bytes);
+	vbd_put_u64_or_null(out, "timeout_ms", record->timeout_ms != 0, record->timeout_ms);
+	put_counters(out, probe);
+	vbd_put_time(out, "created_at", record->object.created_ns);
+	vbd_put_time(out, "ended_at", ended ? vbd_counter_get(&probe->ended_ns) : 0);
+	put_error(out, "error", record);
+}
+
+/* --- the task -------------------------------------------------------------------------------- */
+
+static const struct vbd_probe_record *record_of(const void *item)
+{
+	return item;
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+static const char *const kind_names[VBD_PROBE_KIND_COUNT] = {VBD_PROBE_KIND_MAP(VBD_ENUM_NAME)};
+
+struct probe_create {
+	struct vbd_probe_spec spec;
+	struct vbd_json_ref connection;
+};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD(REF, "connection", struct probe_create, connection), .required = true},
+	{VBD_FIELD(ENUM, "kind", struct probe_create, spec.kind), VBD_NAMES(kind_names)},
+	{VBD_FIELD(UINT, "count", struct probe_create, spec.count), .nullable = true, .min = 1,
+		.max = VBD_PROBE_COUNT_MAX},
+	{VBD_FIELD(UINT, "interval_ms", struct probe_create, spec.interval_ms), .max = 3600000},
+	{VBD_FIELD(UINT, "size_bytes", struct probe_create, spec.size_bytes), .max = 65535},
+	{VBD_FIELD(UINT, "timeout_ms", struct probe_create, spec.timeout_ms), .nullable = true,
+		.min = 1, .max = 3600000},
+};
+
+/* Defaults of absent members: an rping probe sends 10 pings, other probes run until deleted. */
+static void fill_defaults(const json_t *json, struct vbd_probe_spec *spec)
+{
+	static const uint32_t default_bytes[VBD_PROBE_KIND_COUNT] = {
+		[VBD_PROBE_RPING] = 64,
+		[VBD_PROBE_ECHO] = VBD_ECHO_BYTES_MIN,
+	};
+	enum vbd_service service = spec->connection->conn->params.qp.service;
+	bool rping;
+
+	if (!vbd_given(json, "kind"))
+		spec->kind = service == VBD_SERVICE_RPING_CLIENT ? VBD_PROBE_RPING : VBD_PROBE_ACK;
+	rping = spec->kind == VBD_PROBE_RPING;
+	if (!json_object_get(json, "count"))
+		spec->count = rping ? 10 : 0;
+	if (!vbd_given(json, "interval_ms"))
+		spec->interval_ms = rping ? 0 : 1000;
+	if (!vbd_given(json, "size_bytes"))
+		spec->size_bytes = default_bytes[spec->kind];
+	if (!json_object_get(json, "timeout_ms"))
+		spec->timeout_ms = spec->interval_ms ? 0 : 30000;
+}
+
+static void *create_probe(struct vbd_request *req, struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct vbd_probe_record *record = NULL;
+	struct probe_create input = {.spec.origin = vbd_request_origin(req)};
+
+	if (vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err) != VBD_OK)
+		return NULL;
+	input.spec.connection = vbd_member_find(
+		daemon->connections, req->caller, &input.connection, "/connection", err);
+	if (!input.spec.connection)
+		return NULL;
+	fill_defaults(req->json, &input.spec);
+	return vbd_probe_create(daemon, &input.spec, &record, err) == VBD_OK ? record : NULL;
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+VBD_PAGE_NUMBER(by_state, record_of, state)
+VBD_PAGE_NUMBER(by_connection, record_of, connection_id)
+
+static const struct vbd_page_state probe_states[] = {
+	VBD_PROBE_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
+
+static const struct vbd_page_key probe_keys[] = {
+	{.name = "state", .number = by_state},
+	{.name = "connection", .number = by_connection},
+	VBD_PAGE_KEY_CREATED,
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter probe_filters[] = {
+	{.name = "connection", .kind = VBD_KIND_CONNECTION, .id = by_connection},
+	{.name = NULL},
+};
+
+const struct vbd_task_kind vbd_probe_task = {
+	.kind = VBD_KIND_PROBE,
+	.gone = "the probe was deleted in the meantime",
+	.create = create_probe,
+	.done = VBD_STATES(VBD_PROBE_DONE),
+	.page.members = vbd_probe_members,
+	.page.keys = probe_keys,
+	.page.states = probe_states,
+	.page.state_of = by_state,
+	.page.filters = probe_filters,
+	.page.encode = put_probe,
+};

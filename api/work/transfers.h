@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Transfers: their JSON, and the answer to a request that creates one.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_WORK_TRANSFERS_H
+#define VBD_API_WORK_TRANSFERS_H
+
+#include "api/json/decode.h"
+#include "rdma/device/op.h"
+
+struct vbd_daemon;
+struct vbd_encoder;
+struct vbd_origin;
+struct vbd_request;
+struct vbd_transfer_record;
+struct vbd_transfer_spec;
+
+/* The members ud_peer and multicast_membership of a request: the destination of a datagram. */
+struct vbd_destination_input {
+	struct vbd_json_ref peer, group;
+};
+
+/** vbd_destination_resolve - set `peer` or `group` of @spec; not_found has the member's pointer */
+enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
+	const struct vbd_destination_input *input, struct vbd_transfer_spec *spec,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_transfer_decode - decode TransferCreate and find the named objects; @ret_spec has the
+ * members when all but the objects is right; @faults: see vbd_decode_all() */
+enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
+	const json_t *json, struct vbd_transfer_spec *ret_spec, struct vbd_faults *faults,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_transfer_answer - answer a POST of a transfer, when the transfer or the wait ends */
+void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record);
+
+/* --- memory of the peer ---------------------------------------------------------------------- */
+
+struct vbd_remote_input {
+	uint64_t addr;
+	uint32_t rkey;
+	uint64_t offset_bytes; /* from addr */
+	uint64_t size_bytes;   /* of the memory that begins at addr */
+	bool size_seen;	       /* else the size is unknown */
+	const json_t *access;  /* names of accesses that the peer granted; NULL: unknown */
+};
+
+/** vbd_remote_decode - decode `remote`; VBD_E_MISSING_FIELD says why a copy has no addr or rkey */
+enum vbd_status vbd_remote_decode(const json_t *remote, struct vbd_remote_input *ret_input,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_remote_aim - check that the peer's memory has room for the operation, and allows it
+ * @length_pointer: the member of the request that says how long the operation is
+ * @ret_addr:       the address of the first byte
+ *
+ * VBD_E_OUT_OF_RANGE, VBD_E_BAD_VALUE.
+ */
+enum vbd_status vbd_remote_aim(const struct vbd_remote_input *input, enum vbd_op op,
+	uint64_t length_bytes, const char *length_pointer, uint64_t *ret_addr,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+#endif
