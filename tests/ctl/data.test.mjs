@@ -32,7 +32,7 @@ test('data: buf put sends a file with its length, and creates nothing', async (t
   assert.equal(code, 0, stderr);
   assert.equal(stdout, `${bytes.length} bytes put\n`);
   assert.equal(stderr, '');
-  assert.deepEqual(server.calls, [PUT]);
+  assert.deepEqual(server.calls, [PUT, 'GET /v1/buffers/target']);
   const [{ headers, query, body }] = server.requests;
   assert.deepEqual(query, { offset_bytes: '4096' });
   assert.equal(headers['content-length'], String(bytes.length));
@@ -62,6 +62,13 @@ test('data: buf put --create names its operand when the name is taken', async (t
   const server = await FakeServer.start(t, { 'POST /v1/buffers': { status: 409, json: taken } });
   const { stderr } = await ctl(server, ['buf', 'put', 'pail', fileOf(t, 'four'), '--create']);
   assert.match(stderr, /name_taken: BUFFER: the name 'pail' is taken/);
+});
+
+test('data: buf put tells of the bytes of a longer buffer, which a write would send too', async (t) => {
+  const server = await FakeServer.start(t, { [PUT]: { status: 200, json: written(4) }, 'GET /v1/buffers/target': { json: buffer({ size_bytes: 9 }) } });
+  const { code, stdout } = await ctl(server, ['buf', 'put', 'target', fileOf(t, 'four')]);
+  assert.equal(code, 0);
+  assert.equal(stdout, '4 bytes put; the other 5 of target are unchanged\n');
 });
 
 test('data: buf put --create has no other meaning beside other options', async (t) => {
@@ -126,7 +133,7 @@ test('data: buf put reads a file to its end, whatever size it claims', async (t)
     const { code, stdout, stderr } = await run;
     assert.equal(code, 0, stderr);
     assert.equal(stdout, `${wanted.length} bytes put\n`);
-    assert.equal(server.requests.at(-1).body.toString(), wanted.toString());
+    assert.equal(server.requests.findLast(({ method }) => method === 'PUT').body.toString(), wanted.toString());
   }
   const { code, stderr } = await ctl(server, ['buf', 'put', 'pail', '/proc/version', '--create']);
   assert.equal(code, 2);

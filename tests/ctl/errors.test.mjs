@@ -153,7 +153,7 @@ test('errors: nobody listens there', async (t) => {
   await server.stop();
   const { code, stderr } = await ctl({ url }, ['ls']);
   assert.equal(code, 5);
-  assert.equal(stderr, `verbsctl: can't reach verbsd at ${url}: Connection refused; is it running?\n`);
+  assert.equal(stderr, `verbsctl: can't reach verbsd at ${url}: Connection refused; is it running? It serves no TCP as installed: set \`listen\` in its verbsd.yaml\n`);
 });
 
 test('errors: a unix socket that is not there', async () => {
@@ -189,11 +189,22 @@ const BROKEN = {
 for (const [what, bytes] of Object.entries(BROKEN)) {
   test(`errors: ${what} is a failure with a message`, async (t) => {
     const { code, stdout, stderr } = await ctl(await rawServer(t, bytes), ['ls']);
-    assert.equal(code, 1);
+    assert.equal(code, bytes ? 1 : 5);
     assert.equal(stdout, '');
     assert.match(stderr, /^verbsctl: \S/);
   });
 }
+
+test('errors: a connection that is reset before the answer is that of a forwarded socket without verbsd', async (t) => {
+  const server = createServer((socket) => { socket.once('data', () => socket.resetAndDestroy()); });
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  t.after(() => new Promise((resolve) => { server.close(resolve); }));
+  const url = `http://127.0.0.1:${server.address().port}`;
+  const { code, stderr } = await ctl({ url }, ['ls']);
+  assert.equal(code, 5);
+  assert.equal(stderr, `verbsctl: no answer from verbsd at ${url}: Recv failure: Connection reset by peer; `
+    + 'if ssh forwards this address, verbsd does not run at the other end, or ssh has ended\n');
+});
 
 const READS = [['ls'], ['show', '7'], ['devices'], ['devices', 'show', 'x'], ['cqs'], ['listeners'],
   ['listeners', 'show', '1'], ['buf', 'ls'], ['buf', 'show', '3'], ['buf', 'sum', '3'], ['transfers'],
@@ -261,6 +272,14 @@ test('errors: names are escaped in paths, also "." and ".."', async (t) => {
     '/v1/connections/a%3Fb%23c', '/v1/connections/%C3%BC', '/v1/connections/%252e']);
 });
 
+test('errors: an object may be named as it is printed, by its own kind', async (t) => {
+  const server = await FakeServer.start(t, {}, { anything: true });
+  for (const args of [['explain', 'connection/7'], ['transfer-batches', 'show', 'transfer_batch/3'], ['show', 'transfer/7'], ['show', 'connection/x']])
+    await ctl(server, args);
+  assert.deepEqual(server.requests.map(({ url }) => url), ['/v1/connections/7/explain', '/v1/transfer_batches/3', '/v1/connections/transfer%2F7',
+    '/v1/connections/connection%2Fx']);
+});
+
 test('errors: the server comes from -s, then VERBSD_URL, with port 7480 when none is given', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/pds/1': { json: { server_id: 'a' } } });
   const elsewhere = { url: 'http://127.0.0.1:1' };
@@ -281,19 +300,23 @@ test('errors: a unix socket serves as well', async (t) => {
   assert.equal(server.requests[0].headers.host, 'localhost');
 });
 
-// Runs verbsctl where the folder is /run/verbsd, in a network where nobody listens.
+// Runs verbsctl in a network where nobody listens: on a host without the service, on one where the service was not started, and
+// where the folder is /run/verbsd.
+const WITHOUT_SERVICE = 'mount -t tmpfs none /run && mount -t tmpfs none /etc && exec "$0" pds show 1';
+const NOT_STARTED = 'mount -t tmpfs none /run && mount -t tmpfs none /etc && mkdir /etc/verbsd && exec "$0" pds show 1';
 const IN_SERVICE = 'mount -t tmpfs none /run && mkdir /run/verbsd && mount --bind "$1" /run/verbsd && exec "$0" pds show 1';
-const WITHOUT_SERVICE = 'mount -t tmpfs none /run && exec "$0" pds show 1';
 const canMount = spawnSync('unshare', ['-rmn', 'true']).status === 0;
 const inNamespaces = { skip: !canMount && 'no user namespaces' };
 
-test('errors: a service that does not run is told, with its socket and the command that says why', inNamespaces, async () => {
-  for (const [line, absent] of [[WITHOUT_SERVICE, '/run/verbsd (the service was not started since the boot)'], [IN_SERVICE, '/run/verbsd/verbsd.sock']]) {
+test('errors: a service that does not run is told, and TCP is tried only where there is none', inNamespaces, async () => {
+  for (const line of [NOT_STARTED, IN_SERVICE]) {
     const { code, stderr } = await ctl(null, ['-rmn', 'sh', '-c', line, CTL, folder()], { program: 'unshare' });
     assert.equal(code, 5);
-    assert.equal(stderr, `verbsctl: can't reach verbsd: there is no ${absent}, and at http://127.0.0.1:7480: Network is unreachable; `
-      + '`systemctl status verbsd` says whether the service runs\n');
+    assert.equal(stderr, "verbsctl: can't reach verbsd: there is no /run/verbsd/verbsd.sock; `systemctl status verbsd` says whether the service runs, "
+      + 'and --server URL asks another verbsd\n');
   }
+  const { stderr } = await ctl(null, ['-rmn', 'sh', '-c', WITHOUT_SERVICE, CTL], { program: 'unshare' });
+  assert.equal(stderr, "verbsctl: can't reach verbsd at http://127.0.0.1:7480: Network is unreachable; is it running?\n");
 });
 
 test('errors: a user who may not open the socket is told who may', async (t) => {

@@ -25,14 +25,14 @@ function inbox(messages) {
 }
 
 test('messages: recv prints what is there, one a line, and deletes it', async (t) => {
-  const held = [message(1, 'one'), message(2, 'two\nlines\u001b[1m'), message(3, 'AP8B', { encoding: 'base64' })];
+  const held = [message(1, 'one'), message(2, 'two\nlines\u001b[1m'), message(3, 'AP8B', { encoding: 'base64' }), message(4, '', { imm: 7 })];
   const server = await FakeServer.start(t, inbox(held));
   const { code, stdout, stderr } = await ctl(server, ['recv', '7']);
   assert.equal(code, 0, stderr);
-  assert.equal(stdout, 'one\ntwo\\nlines\\x1b[1m\nbase64:AP8B\n');
+  assert.equal(stdout, 'one\ntwo\\nlines\\x1b[1m\nbase64:AP8B\nimm:7\n');
   assert.equal(stderr, '');
   assert.deepEqual(held, []);
-  assert.equal(server.requests[1].url, '/v1/connections/7/messages?through=3');
+  assert.equal(server.requests[1].url, '/v1/connections/7/messages?through=4');
 });
 
 test('messages: an empty inbox is no failure', async (t) => {

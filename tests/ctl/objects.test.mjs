@@ -59,10 +59,11 @@ test('objects: connections of earlier runs are marked, where there are some', as
   assert.deepEqual(rowsOf(stdout).map((cells) => cells.slice(-2)), [['-', '-'], ['rejected', '00000000000000a0']]);
 });
 
-test('objects: an empty list prints nothing; without open connections standard error names the history', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/connections': page([]), 'GET /v1/buffers': page([]) });
+test('objects: an empty list prints nothing, and standard error says where the ended ones are', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections': page([]), 'GET /v1/buffers': page([]), 'GET /v1/pds': page([]) });
   for (const [args, says] of [[['ls'], 'no open connections; `verbsctl history` lists the ended ones\n'],
-    [['ls', '--state', 'ended'], ''], [['history'], ''], [['buffers'], ''], [['ls', '--json'], '']]) {
+    [['ls', '--state', 'ended'], 'no connections in this list\n'], [['history'], 'no connections in this list\n'], [['pds'], 'no pds in this list\n'],
+    [['buffers'], 'no open buffers; `verbsctl buffers --state ended` lists the ended ones\n'], [['ls', '--json'], '']]) {
     const { code, stdout, stderr } = await ctl(server, args);
     assert.equal(code, 0);
     assert.equal(stderr, says);
@@ -274,7 +275,7 @@ test('objects: status shows the daemon, its checks and its drain, and the caller
     'GET /readyz': { json: { status: 'ok', checks: [{ name: 'loop', status: 'ok', detail: 'turns' }] } } });
   const { stdout } = await succeeds(server, ['status']);
   assert.deepEqual(stdout.trimEnd().split('\n').map((line) => line.trim().replace(/ +/g, ' ')), [
-    'status ok', 'server service verbsd', 'server version 0.1.0', 'server role control', 'server caller control',
+    'status ok', `url ${server.url}`, 'server service verbsd', 'server version 0.1.0', 'server role control', 'server caller control',
     'server server id 00000000000000a1', 'server started 2026-03-04T05:06:07.000Z', 'server now 2026-03-04T05:06:07.500Z',
     'server uptime 12300 ms', 'server store status none',
     'server store detail there is no state_dir: events and records end with this run', 'server fault injection false',
@@ -287,7 +288,7 @@ test('objects: status shows the daemon, its checks and its drain, and the caller
     assert.match(line, /^(?=.{28}\S).{27} |^ {28}/, line);
   assert.deepEqual(server.requests.map(({ url }) => url), ['/readyz?verbose', '/v1', '/v1/drain', '/v1/caller']);
   const { stdout: json } = await succeeds(server, ['status', '--json']);
-  assert.deepEqual(Object.keys(JSON.parse(json)), ['status', 'checks', 'server', 'drain', 'caller']);
+  assert.deepEqual(Object.keys(JSON.parse(json)), ['status', 'checks', 'url', 'server', 'drain', 'caller']);
 });
 
 test('objects: a drain begins with a deadline, is waited for, and is taken back', async (t) => {

@@ -124,7 +124,7 @@ test('resources: labels are given to an object, and select objects', async (t) =
     'POST /v1/objects/-/cancel': { status: 202, json: { selected: 3, objects: [], dry_run: false, done: 1, pending: 2, failed: 0, failures: [] } } });
   await succeeds(server, ['pds', 'create', 'mine', '--label', 'job=nightly,team']);
   assert.deepEqual(server.requests[0].json, { name: 'mine', labels: { job: 'nightly', team: '' } });
-  await succeeds(server, ['pds', 'ls', '--label', 'job=a b']);
+  await ctl(server, ['pds', 'ls', '--label', 'job=a b']);
   assert.equal(server.requests[1].query.label, 'job=a b');
   const { stdout, stderr } = await ctl(server, ['pds', 'rm', '--label', 'job']);
   assert.equal(server.requests[2].query.label, 'job');

@@ -129,9 +129,3 @@ test('terminal: what is bad is red, and a warning yellow', async (t) => {
   assert.doesNotMatch((await ctlOnTerminal(server, ['events'], { env: { TERM: 'dumb' } })).stdout, /\u001b/);
   assert.match((await ctlOnTerminal(server, ['events'], { env: { NO_COLOR: '' } })).stdout, /\u001b\[31m/);
 });
-
-test('terminal: an empty list says so there', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/connections': page([]) });
-  assert.equal((await ctlOnTerminal(server, ['ls'])).stdout, 'no open connections; `verbsctl history` lists the ended ones\r\n');
-  assert.equal((await ctlOnTerminal(server, ['history'])).stdout, 'no connections\r\n');
-});

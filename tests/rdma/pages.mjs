@@ -54,7 +54,7 @@ await scenario("README: two hosts by ssh, and a connection that fails", async ()
 	const { folder, hosts: [a, b], sshd } = await two_hosts();
 	const set = { PATH: `${stand_ins(folder)}:${PATH}`, HOME: folder, VERBSD_URL: a.url };
 	const here = (text) => text.replaceAll("/run/verbsd/verbsd.sock", join(folder, "hostb.sock"))
-		.replaceAll("7480:", `${WEB_PORT}:`).replace(/(?<!@)\bhostb\b(?!\.sock)/g, addr);
+		.replaceAll("7481:", `${WEB_PORT}:`).replace(/(?<!@)\bhostb\b(?!\.sock)/g, addr);
 	const blocks = blocks_of("README.md");
 	const under = (heading) => blocks.filter((block) => block.heading === heading);
 	const b_does = (...args) => run(`${build}/cmd/verbsctl`, "-s", b.url, ...args);

@@ -157,6 +157,8 @@ CURLcode __wrap_curl_easy_getinfo(CURL *curl, CURLINFO info, ...)
 		*va_arg(ap, curl_off_t *) = test.retry_after;
 	else if (info == CURLINFO_CONTENT_TYPE)
 		*va_arg(ap, const char **) = test.type;
+	else if (info == CURLINFO_SCHEME)
+		*va_arg(ap, const char **) = "HTTP";
 	else
 		fail();
 	va_end(ap);
@@ -505,9 +507,10 @@ CTL_HTTP_TEST(test_http__each_end_of_a_request_has_its_outcome)
 			"no such host"},
 		{CURLE_PEER_FAILED_VERIFICATION, 0, 0, "bad", VBD_CTL_LOST,
 			"bad; --ca names the file of the CA of its certificate"},
-		{CURLE_GOT_NOTHING, 0, 0, NULL, VBD_CTL_LOST,
+		{CURLE_GOT_NOTHING, 0, 0, NULL, VBD_CTL_CUT,
 			"Server returned nothing (no headers, no data)"},
 		{CURLE_PARTIAL_FILE, 200, ECONNRESET, "cut", VBD_CTL_LOST, "cut"},
+		{CURLE_RECV_ERROR, 0, ECONNRESET, "cut", VBD_CTL_CUT, "cut"},
 		{CURLE_SEND_ERROR, 413, 0, "cut", VBD_CTL_LOST, "cut"},
 	};
 	const struct vbd_ctl_request request = {.method = "GET", .path = "/"};

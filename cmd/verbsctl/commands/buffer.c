@@ -142,6 +142,18 @@ static enum vbd_ctl_exit open_source(const char *name, struct vbd_ctl_upload *re
 	return VBD_CTL_OK;
 }
 
+/* A write sends the whole buffer: the end of a longer file may still be there. */
+static void put_sent(struct vbd_ctl *ctl, const char *path, uint64_t sent_bytes)
+{
+	uint64_t size_bytes = vbd_ctl_json_uint(vbd_ctl_get_quietly(ctl, path), "size_bytes");
+
+	printf("%llu bytes put", (unsigned long long)sent_bytes);
+	if (size_bytes > sent_bytes)
+		printf("; the other %llu of %s are unchanged",
+			(unsigned long long)(size_bytes - sent_bytes), ctl->args.operands[0]);
+	puts("");
+}
+
 /* Sends the file to the buffer at @path. */
 static enum vbd_ctl_exit send_file(
 	struct vbd_ctl *ctl, const char *path, struct vbd_ctl_upload *upload)
@@ -166,7 +178,7 @@ static enum vbd_ctl_exit send_file(
 	if (ctl->json)
 		vbd_ctl_json_put(stdout, answer.json);
 	else
-		printf("%llu bytes put\n", (unsigned long long)upload->sent_bytes);
+		put_sent(ctl, path, upload->sent_bytes);
 	if (upload->bytes >= 0 && read(upload->fd, &more, 1) == 1)
 		return vbd_ctl_fail(
 			"%s has grown meanwhile; the buffer has the bytes that were there before",

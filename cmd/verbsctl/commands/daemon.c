@@ -21,7 +21,9 @@ static enum vbd_ctl_exit get_health(struct vbd_ctl *ctl, struct vbd_ctl_answer *
 	outcome = vbd_ctl_http_perform(&ctl->http, &request, ret_answer, &why);
 	if (outcome == VBD_CTL_ANSWERED)
 		ret_answer->json = vbd_ctl_answer_json(ret_answer);
-	if (!vbd_ctl_json_text(ret_answer->json, "status"))
+	if (vbd_ctl_json_text(ret_answer->json, "status"))
+		vbd_ctl_json_set_text(ret_answer->json, "url", ctl->http.shown);
+	else
 		exit_status = vbd_ctl_http_report(&ctl->http, outcome, ret_answer, why);
 	return exit_status;
 }

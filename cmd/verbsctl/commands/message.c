@@ -126,8 +126,11 @@ static void put_text(const json_t *message)
 {
 	char *data = vbd_ctl_cell_text(vbd_ctl_json_at(message, "data"));
 	char *encoding = vbd_ctl_cell_text(vbd_ctl_json_at(message, "encoding"));
+	const json_t *imm = vbd_ctl_json_at(message, "imm");
 
-	if (strcmp(encoding, "text") == 0)
+	if (!*data && imm)
+		printf("imm:%lld\n", (long long)json_integer_value(imm));
+	else if (strcmp(encoding, "text") == 0)
 		printf("%s\n", data);
 	else
 		printf("%s:%s\n", encoding, data);

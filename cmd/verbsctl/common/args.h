@@ -164,7 +164,8 @@ enum vbd_ctl_kind {
 	X(INTERVAL, "interval", 0, TIME, "TIME", "interval_ms", "time from ping to ping")          \
 	X(PROBE_COUNT, "count", 'n', UINT, "N", "count", "round trips")                            \
 	X(PROBE_SIZE, "size", 0, SIZE, "BYTES", "size_bytes", "payload of each message")           \
-	X(BENCH_OP, "op", 0, TEXT, "write|read|send", "op", "operation to measure")                \
+	X(BENCH_OP, "op", 0, TEXT, "write|read|send", "op",                                        \
+		"operation to measure: by default write with memory of the peer, else send")       \
 	X(BENCH_COUNT, "count", 'n', UINT, "N", "count",                                           \
 		"number of messages, instead of --duration")                                       \
 	X(DURATION, "duration", 0, TIME, "TIME", "duration_ms", "time to post messages for")       \

@@ -4,13 +4,13 @@
 #include "base/clock.h"
 #include "cmd/verbsctl/common/json.h"
 
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define DEFAULT_URL    "http://127.0.0.1:7480"
-#define SERVICE_FOLDER "/run/verbsd" /* systemd makes it at the first start after a boot */
+#define SERVICE_FOLDER "/run/verbsd" /* systemd makes it when the service starts */
 #define SERVICE_SOCKET SERVICE_FOLDER "/verbsd.sock"
+#define CONFIG_FOLDER  "/etc/verbsd" /* an installation makes it */
 
 /* Half of the largest page of the server: pages that are quick to make, in few round trips. */
 #define PAGE_ITEMS 500
@@ -20,20 +20,6 @@
 /* Pauses before another attempt. */
 #define FIRST_MS 250
 #define LAST_MS	 5000
-
-/* The socket of the service, or its folder, as long as it is missing; NULL if the socket is there.
- * It is then the default, also when it refuses this user: its answer says more than that of whoever
- * listens on the loopback. */
-static const char *absent_socket(void)
-{
-	struct stat st;
-
-	if (stat(SERVICE_SOCKET, &st) == 0 && S_ISSOCK(st.st_mode))
-		return NULL;
-	return access(SERVICE_FOLDER, F_OK) == 0 ? SERVICE_SOCKET
-						 : SERVICE_FOLDER
-		       " (the service was not started since the boot)";
-}
 
 /* The value of an option; else of the environment variable; NULL for neither. */
 static const char *option_or(
@@ -71,11 +57,17 @@ enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl)
 		.token_file_variable = "VERBSD_TOKEN_FILE",
 	};
 	const char *url = option_or(ctl, VBD_CTL_OPT_SERVER, "VERBSD_URL");
-	const char *absent = url ? NULL : absent_socket();
+	bool absent = !url && access(SERVICE_SOCKET, F_OK) < 0;
 	enum vbd_ctl_exit exit_status;
 
+	/* A socket that refuses this user is asked all the same: its answer says more than that of
+	 * whoever listens on the loopback, which may be a tunnel to another host's verbsd. */
+	if (absent && access(SERVICE_FOLDER, F_OK) < 0 && access(CONFIG_FOLDER, F_OK) < 0) {
+		url = DEFAULT_URL;
+		absent = false;
+	}
 	if (!url)
-		url = absent ? DEFAULT_URL : "unix:" SERVICE_SOCKET;
+		url = "unix:" SERVICE_SOCKET;
 	exit_status = open_at(ctl, &ctl->http, url, credentials);
 	ctl->http.absent = absent;
 	return exit_status;
@@ -235,15 +227,28 @@ enum vbd_ctl_exit vbd_ctl_fetch_list(
 	return exit_status;
 }
 
-/* A person takes an empty output for an error; a program counts lines of standard output. */
-static void tell_empty(const struct vbd_ctl *ctl, const char *collection)
+/* Whether the list has only the open objects because no state was asked for. */
+static bool is_of_open(const struct vbd_ctl_args *args)
 {
-	const char *kind = strrchr(collection, '/') + 1;
+	for (size_t i = 0; i < args->command->option_count; i++) {
+		if (args->command->options[i] == VBD_CTL_OPT_STATE)
+			return !vbd_ctl_args_has(args, VBD_CTL_OPT_STATE);
+	}
+	return false;
+}
 
-	if (strcmp(kind, "connections") == 0 && !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_STATE))
+/* A person takes an empty output for an error; a program counts lines of standard output. */
+static void tell_empty(const struct vbd_ctl *ctl)
+{
+	const char *noun = ctl->args.command->noun;
+
+	if (!is_of_open(&ctl->args))
+		fprintf(stderr, "no %s in this list\n", noun);
+	else if (strcmp(noun, "connections") == 0)
 		fputs("no open connections; `verbsctl history` lists the ended ones\n", stderr);
-	else if (isatty(STDOUT_FILENO))
-		fprintf(stderr, "no %.*s\n", (int)strcspn(kind, "?"), kind);
+	else
+		fprintf(stderr, "no open %s; `verbsctl %s --state ended` lists the ended ones\n",
+			noun, noun);
 }
 
 /* The path of a list with the members that its table shows, or with whole objects for --json:
@@ -274,7 +279,7 @@ enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection, cons
 	if (ctl->json)
 		vbd_ctl_json_put(stdout, list);
 	else if (json_array_size(json_object_get(list, "items")) == 0)
-		tell_empty(ctl, collection);
+		tell_empty(ctl);
 	else
 		vbd_ctl_table_put(columns, json_object_get(list, "items"), ctl->color);
 	return VBD_CTL_OK;
@@ -346,7 +351,8 @@ void vbd_ctl_pause_ms(unsigned int ms)
 
 bool vbd_ctl_may_pass(enum vbd_ctl_outcome outcome, const struct vbd_ctl_answer *answer)
 {
-	return outcome == VBD_CTL_UNREACHABLE || outcome == VBD_CTL_LOST ||
+	return outcome == VBD_CTL_UNREACHABLE || outcome == VBD_CTL_CUT ||
+	       outcome == VBD_CTL_LOST ||
 	       (outcome == VBD_CTL_ANSWERED && (answer->status >= 500 || answer->status == 429));
 }
 

@@ -2,6 +2,7 @@
 #include "cmd/verbsctl/common/http.h"
 
 #include "base/addr.h"
+#include "base/text.h"
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/view.h"
 
@@ -398,6 +399,7 @@ static void set_limits(CURL *curl, struct exchange *exchange, long patience_s)
 static enum vbd_ctl_outcome judge(const struct exchange *exchange, CURLcode code,
 	const struct vbd_ctl_answer *answer, const char *text, char **ret_why)
 {
+	const char *scheme = NULL;
 	long os_errno = 0;
 
 	*ret_why = NULL;
@@ -417,6 +419,11 @@ static enum vbd_ctl_outcome judge(const struct exchange *exchange, CURLcode code
 				: "");
 	if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
 		return VBD_CTL_UNREACHABLE;
+	/* TLS ends so too, when the server refuses the certificate. */
+	curl_easy_getinfo(exchange->curl, CURLINFO_SCHEME, &scheme);
+	if (answer->status == 0 && scheme && strcasecmp(scheme, "http") == 0 &&
+		(code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR))
+		return VBD_CTL_CUT;
 	return VBD_CTL_LOST;
 }
 
@@ -481,18 +488,21 @@ static enum vbd_ctl_exit report_answer(
 
 static enum vbd_ctl_exit report_unreachable(const struct vbd_ctl_http *http, const char *why)
 {
+	bool refused = !http->unix_path && strcmp(why, strerror(ECONNREFUSED)) == 0;
+
 	if (http->absent)
 		return vbd_ctl_report(VBD_CTL_NO_SERVER,
-			"can't reach verbsd: there is no %s, and at %s: %s; `systemctl status "
-			"verbsd` says whether the service runs",
-			http->absent, http->shown, why);
+			"can't reach verbsd: there is no %s; `systemctl status verbsd` says "
+			"whether the service runs, and --server URL asks another verbsd",
+			http->unix_path);
 	if (http->unix_path && access(http->unix_path, W_OK) < 0 && errno == EACCES)
 		return vbd_ctl_report(VBD_CTL_NO_SERVER,
 			"can't reach verbsd at %s: you may not open this socket; use sudo, or log "
 			"in as a member of its group (`ls -l %s`)",
 			http->shown, http->unix_path);
-	return vbd_ctl_report(VBD_CTL_NO_SERVER, "can't reach verbsd at %s: %s; is it running?",
-		http->shown, why);
+	return vbd_ctl_report(VBD_CTL_NO_SERVER, "can't reach verbsd at %s: %s; is it running?%s",
+		http->shown, why,
+		refused ? " It serves no TCP as installed: set `listen` in its verbsd.yaml" : "");
 }
 
 enum vbd_ctl_exit vbd_ctl_http_report(const struct vbd_ctl_http *http, enum vbd_ctl_outcome outcome,
@@ -503,6 +513,11 @@ enum vbd_ctl_exit vbd_ctl_http_report(const struct vbd_ctl_http *http, enum vbd_
 		return report_answer(http, answer);
 	case VBD_CTL_UNREACHABLE:
 		return report_unreachable(http, why);
+	case VBD_CTL_CUT:
+		return vbd_ctl_report(VBD_CTL_NO_SERVER,
+			"no answer from verbsd at %s: %s; if ssh forwards this address, verbsd "
+			"does not run at the other end, or ssh has ended",
+			http->shown, why);
 	case VBD_CTL_LOST:
 		return vbd_ctl_fail("no answer from verbsd at %s: %s", http->shown, why);
 	case VBD_CTL_STOPPED:
@@ -547,7 +562,21 @@ json_t *vbd_ctl_answer_json(const struct vbd_ctl_answer *answer)
 	return vbd_ctl_json_keep(json_loadb(answer->body, answer->body_len, 0, NULL));
 }
 
+/* The ID of "KIND/ID", as verbsd and verbsctl print an object of @collection; else @ref. */
+static const char *id_of(const char *collection, const char *ref)
+{
+	const char *kind = strrchr(collection, '/') + 1;
+	size_t len = strcspn(ref, "/");
+	uint64_t id;
+
+	if (!ref[len] || strncmp(kind, ref, len) != 0 || !vbd_parse_uint(ref + len + 1, &id))
+		return ref;
+	kind += len;
+	return strcmp(kind, "s") == 0 || strcmp(kind, "es") == 0 ? ref + len + 1 : ref;
+}
+
 char *vbd_ctl_path(const char *collection, const char *ref, const char *tail)
 {
-	return vbd_ctl_format("%s/%s%s", collection, vbd_ctl_text_percent(ref), tail);
+	return vbd_ctl_format(
+		"%s/%s%s", collection, vbd_ctl_text_percent(id_of(collection, ref)), tail);
 }

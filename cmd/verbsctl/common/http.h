@@ -13,13 +13,13 @@
 #include <jansson.h>
 
 struct vbd_ctl_http {
-	void *curl;	    /* CURL easy handle; keeps the connection open between requests */
-	char *shown;	    /* the address, for messages */
-	const char *absent; /* the missing socket of the service, for messages; or NULL */
-	const char *asked;  /* option and value that name the requested object; NULL: none */
-	char *base;	    /* "http://127.0.0.1:7480", without a slash at the end */
-	char *unix_path;    /* NULL for TCP */
-	char *token;	    /* NULL for none */
+	void *curl;	   /* CURL easy handle; keeps the connection open between requests */
+	char *shown;	   /* the address, for messages */
+	bool absent;	   /* the socket of the service is missing, for messages */
+	const char *asked; /* option and value that name the requested object; NULL: none */
+	char *base;	   /* "http://127.0.0.1:7480", without a slash at the end */
+	char *unix_path;   /* NULL for TCP */
+	char *token;	   /* NULL for none */
 	/* Files, borrowed from the credentials. */
 	const char *ca;	  /* of the CA of the server's certificate; NULL: those of the system */
 	const char *cert; /* of the client's certificate; NULL for none */
@@ -99,6 +99,7 @@ void vbd_ctl_http_fini(struct vbd_ctl_http *http);
 enum vbd_ctl_outcome {
 	VBD_CTL_ANSWERED,    /* the server answered, with any HTTP status */
 	VBD_CTL_UNREACHABLE, /* no connection; @ret_why has the reason */
+	VBD_CTL_CUT,	     /* connected, but the connection ended without a byte; @ret_why: why */
 	VBD_CTL_LOST,	     /* connected, but the answer is incomplete; @ret_why has the reason */
 	VBD_CTL_STOPPED,     /* aborted by verbsctl: file or sink failed; the error is printed */
 };
@@ -106,7 +107,7 @@ enum vbd_ctl_outcome {
 /**
  * vbd_ctl_http_perform - send a request and receive the answer; prints nothing
  * @ret_answer: set in any case
- * @ret_why:    error text of libcurl or the kernel if the outcome is UNREACHABLE or LOST
+ * @ret_why:    error text of libcurl or the kernel if the outcome is UNREACHABLE, CUT or LOST
  *
  * Blocks.
  */
@@ -131,6 +132,7 @@ json_t *vbd_ctl_answer_json(const struct vbd_ctl_answer *answer);
 
 /**
  * vbd_ctl_path - build "/v1/buffers/NAME/data", with the middle part percent-encoded
+ * @ref:  a name, an ID, or KIND/ID as objects are printed, with the kind of the collection
  * @tail: "" for none
  */
 char *vbd_ctl_path(const char *collection, const char *ref, const char *tail);
