@@ -63,7 +63,7 @@
 		"On a machine for tests set fault_injection: true in its configuration, and "      \
 		"start it again.")                                                                 \
 	X(NOT_FOUND, "not_found", 404, "This verbsd has no such object or path",                   \
-		"List what there is: GET the collection, or `verbsctl NOUN ls`.")                  \
+		"List what there is: GET the collection, or its `ls`, as `verbsctl buffers ls`.")  \
 	X(METHOD_NOT_ALLOWED, "method_not_allowed", 405, "The path does not know this method",     \
 		"See Allow.")                                                                      \
 	X(VERSION_NOT_SUPPORTED, "version_not_supported", 505,                                     \
@@ -72,7 +72,8 @@
 		"Use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, and no transfer coding "      \
 		"but chunked.")                                                                    \
 	X(NAME_TAKEN, "name_taken", 409, "The name is taken",                                      \
-		"Choose another name, or delete the object that has it.")                          \
+		"Choose another name, delete the object that has it, or use that object: "         \
+		"`verbsctl buf put` does so without --create.")                                    \
 	X(IN_USE, "in_use", 409, "The object is in use",                                           \
 		"Wait until the objects that use it are gone, or delete them first.")              \
 	X(PD_MISMATCH, "pd_mismatch", 409, "The objects are in different protection domains",      \
@@ -108,7 +109,8 @@
 		"Try again later, or keep fewer connections; Retry-After says when.")              \
 	X(RANGE_NOT_SATISFIABLE, "range_not_satisfiable", 416,                                     \
 		"The range lies outside the buffer",                                               \
-		"Make the buffer larger, or the range smaller; the detail has both sizes.")        \
+		"Ask for less, or put a larger buffer in its place (`verbsctl buf rm`, then "      \
+		"`verbsctl buf put --create`); the detail has both sizes.")                        \
 	X(NO_DEVICE, "no_device", 503, "No RDMA device is available for the request",              \
 		"Load the RDMA driver of the NIC (`modprobe` mlx5_ib, mlx4_ib, irdma, bnxt_re, "   \
 		"qedr or iw_cxgb4); `rdma link` and `verbsctl devices` then list it. Without "     \

@@ -319,6 +319,16 @@ static void on_device_removed(struct vbd_device *device, void *arg)
 		vbd_timer_set(hotplug->rescan_timer, 0);
 }
 
+/* An operator who asks what has gone wrong is told of the warnings. */
+static enum vbd_severity severity_of(int type)
+{
+	bool failure = type == IBV_EVENT_PORT_ERR || type == IBV_EVENT_DEVICE_FATAL ||
+		       type == IBV_EVENT_CQ_ERR || type == IBV_EVENT_SRQ_ERR ||
+		       type == IBV_EVENT_WQ_FATAL;
+
+	return failure ? VBD_SEVERITY_WARNING : VBD_SEVERITY_NOTICE;
+}
+
 static void on_async_event(struct vbd_device *device, int type, int port_num, void *arg)
 {
 	struct vbd_daemon *daemon = arg;
@@ -326,7 +336,7 @@ static void on_async_event(struct vbd_device *device, int type, int port_num, vo
 	log_device(daemon, device,
 		&(const struct vbd_event){
 			.type = VBD_EVENT_DEVICE_ASYNC_EVENT,
-			.severity = VBD_SEVERITY_NOTICE,
+			.severity = severity_of(type),
 			.words[VBD_EVENT_ASYNC_EVENT] = vbd_async_event_name(type),
 			.port_num = (uint8_t)port_num,
 		},

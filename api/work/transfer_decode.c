@@ -364,14 +364,17 @@ enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
 	return err->status;
 }
 
-static enum vbd_status aim(
-	const struct transfer_create *input, struct vbd_transfer_spec *spec, struct vbd_error *err)
+static enum vbd_status aim(const json_t *json, const struct transfer_create *input,
+	struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
+	bool to_the_end = input->memory.offset_bytes && !vbd_given(json, "length_bytes");
+	const char *pointer = to_the_end ? "/remote/offset_bytes" : "/length_bytes";
+
 	if (!input->remote)
 		return VBD_OK;
 	spec->wr.rkey = input->memory.rkey;
 	return vbd_remote_aim(&input->memory, spec->op, spec->length_bytes,
-		input->sges ? "/sges" : "/length_bytes", &spec->wr.remote_addr, err);
+		input->sges ? "/sges" : pointer, &spec->wr.remote_addr, err);
 }
 
 static enum vbd_status resolve(struct vbd_daemon *daemon, const json_t *json,
@@ -385,7 +388,7 @@ static enum vbd_status resolve(struct vbd_daemon *daemon, const json_t *json,
 		status = vbd_destination_resolve(daemon, &input->to, spec, err);
 	if (!status)
 		status = resolve_memory(daemon, json, input, spec, err);
-	return status ? status : aim(input, spec, err);
+	return status ? status : aim(json, input, spec, err);
 }
 
 enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,

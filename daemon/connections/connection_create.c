@@ -163,8 +163,9 @@ static void finish_replacing(struct vbd_connection *connection, struct vbd_conne
 		connection->raw_before = before->conn->qp.first_error.error.raw;
 	} else {
 		vbd_object_log(&before->object, VBD_EVENT_CONNECTION_RENUMBERED, VBD_SEVERITY_INFO,
-			VBD_OK, "was connection %llu, which is made again",
-			(unsigned long long)connection->object.id);
+			VBD_OK, "the record of connection %llu is now %llu",
+			(unsigned long long)connection->object.id,
+			(unsigned long long)before->object.id);
 	}
 	vbd_object_replaced(&connection->object, &before->object, forget);
 }

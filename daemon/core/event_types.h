@@ -96,7 +96,7 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 	X(VBD_EVENT_DEVICE_RENAMED, "device_renamed", VBD_EVENT_DATA_STATE, \
 		"The kernel gave a device another name; its id stays") \
 	X(VBD_EVENT_DEVICE_ASYNC_EVENT, "device_async_event", VBD_EVENT_DATA_ASYNC, \
-		"The device reported an event, of a port for example") \
+		"The device reported an event, of a port for example: a warning if something failed or went down") \
 	X(VBD_EVENT_DEVICE_REMOVED, "device_removed", VBD_EVENT_DATA_STATE, \
 		"A device was closed because it went away") \
 	X(VBD_EVENT_DEVICE_DELETED, "device_deleted", VBD_EVENT_DATA_STATE, \

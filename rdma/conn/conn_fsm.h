@@ -68,7 +68,7 @@ enum vbd_conn_state { VBD_CONN_STATE_MAP(VBD_ENUM_ROW) VBD_CONN_STATE_COUNT };
 	X(VBD_CONN_EV_CALL_FAILED, "call_failed", "a call failed")                             \
 	X(VBD_CONN_EV_CALL_RETURNED, "call_returned", "a call that may block has returned")    \
 	X(VBD_CONN_EV_DEADLINE, "deadline", "the deadline passed")                             \
-	X(VBD_CONN_EV_CMD_ACCEPT, "cmd_accept", "a client accepted the request")               \
+	X(VBD_CONN_EV_CMD_ACCEPT, "cmd_accept", "the request was accepted")                    \
 	X(VBD_CONN_EV_CMD_REJECT, "cmd_reject", "a client rejected the request")               \
 	X(VBD_CONN_EV_CMD_MOVE, "cmd_move", "a client moved the QP")                           \
 	X(VBD_CONN_EV_CMD_CLOSE, "cmd_close", "a client closed the connection")                \

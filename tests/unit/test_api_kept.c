@@ -1484,7 +1484,9 @@ static unsigned int count_tries(struct client *f, uint64_t id, const char *what)
 
 KEPT_TEST(test_api_kept__a_connection_that_is_made_again_keeps_its_id)
 {
+	struct vbd_event_filter renumbered = {.by_type = true};
 	uint64_t id, version, first, second;
+	char *text;
 
 	open_to_door(f, "");
 	id = connection(f, "to-door")->object.id;
@@ -1503,6 +1505,12 @@ KEPT_TEST(test_api_kept__a_connection_that_is_made_again_keeps_its_id)
 	assert_int_equal(member_of(f, second, "previous_id"), first);
 	assert_int_equal(member_of(f, first, "previous_id"), -1);
 	assert_int_equal(svc_count_events(f->svc, VBD_EVENT_CONNECTION_RENUMBERED), 2);
+	renumbered.types[VBD_EVENT_CONNECTION_RENUMBERED] = true;
+	assert_true(asprintf(&text, "the record of connection %llu is now %llu",
+			    (unsigned long long)id, (unsigned long long)first) > 0);
+	assert_string_equal(
+		vbd_eventlog_next(f->svc->daemon->eventlog, 0, &renumbered)->detail, text);
+	free(text);
 }
 
 KEPT_TEST(test_api_kept__the_timeline_tells_why_each_try_was_over)
