@@ -29,6 +29,9 @@ const read = (path) => readFileSync(root + path, "utf8");
 const findings = [];
 const finding = (text) => findings.push(text);
 
+// The way from an alert to the connections that have raised it.
+const WHICH = "`verbsctl history --limit 5` lists the latest ended connections, and `verbsctl explain ID` says why one of them ended.";
+
 // By name: meaning, likely causes, and hint.
 function why() {
 	const rows = new Map();
@@ -55,7 +58,7 @@ function draw_rule(rule, rows) {
 		return;
 	}
 	rule.setIn(["annotations", "description"], `${row.means}. Likely: ${row.causes.join("; ")}.`);
-	rule.setIn(["annotations", "runbook"], row.hint);
+	rule.setIn(["annotations", "runbook"], /_connections_ended_total/.test(rule.get("expr")) ? `${row.hint} ${WHICH}` : row.hint);
 }
 
 const expand = (text, labels) => text.replace(/\{\{ \$labels\.(\w+) \}\}/g, (all, label) => labels[label] ?? "");

@@ -337,7 +337,8 @@ class Prometheus {
 
 		write_file(join(folder, "verbsd.rules.yml"), example("verbsd.rules.yml").replace(/^ +for: .*\n/gm, ""));
 		write_file(join(folder, "prometheus.yml"), example("prometheus.yml").replaceAll("15s", "2s")
-			.replace("['127.0.0.1:7480']", `[${targets}]`).replace("#params:", "params:"));
+			.replace("['127.0.0.1:7480']", `[${targets}]`).replace("#params:", "params:")
+			.replace("/usr/share/verbsd/prometheus", folder).replace(/^ +authorization:.*\n/m, ""));
 		const prometheus = new Prometheus();
 
 		prometheus.program = new Program("prometheus", [`--config.file=${join(folder, "prometheus.yml")}`,
