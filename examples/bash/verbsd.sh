@@ -96,7 +96,8 @@ seconds_left() { echo $((deadline > SECONDS ? deadline - SECONDS : 0)); }
 # named by TOKEN_VARIABLE_FILE.
 set_daemon() {
 	local variable=${3:-VERBSD_TOKEN} file
-	[[ $2 =~ ^https?://[^/?#]+/?$ ]] || usage_error "the URL of a verbsd is wanted, as in http://127.0.0.1:7480, not '$2'"
+	[[ $2 =~ ^(https?://[^/?#]+/?|unix:/[^?#]+)$ ]] ||
+		usage_error "the URL of a verbsd is wanted, as in http://127.0.0.1:7480 or unix:/run/verbsd/verbsd.sock, not '$2'"
 	url[$1]=${2%/}
 	token[$1]=${!variable:-}
 	file=${variable}_FILE
@@ -115,6 +116,7 @@ need_ref() {
 send() {
 	local daemon=$1 seconds=$2
 	shift 2
+	[[ ${url[$daemon]} != unix:* ]] || set -- --unix-socket "${url[$daemon]#unix:}" "${@/#"${url[$daemon]}"/http://localhost}"
 	[[ -z ${VERBSD_CA:-} ]] || set -- --cacert "$VERBSD_CA" "$@"
 	[[ -z ${VERBSD_CERT:-} ]] || set -- --cert "$VERBSD_CERT" --key "${VERBSD_KEY:-$VERBSD_CERT}" "$@"
 	if [[ -n ${token[$daemon]} ]]; then

@@ -4,8 +4,10 @@
 // work on connections is tested in tests/rdma/examples.mjs.)
 
 import http from "node:http";
+import { join } from "node:path";
 
 import { Daemon, equal, finish, ok, scenario } from "../rdma/lib.mjs";
+import { scratch_folder } from "../scratch.mjs";
 import { BadWay, Example, URL_OF, token, token_file } from "./example.mjs";
 
 const NAMES = ["copy", "wait", "drain"];
@@ -37,6 +39,16 @@ await scenario("each says how it is used, and what was wrong with the way it was
 		await run(2, /http:\/\/127\.0\.0\.1:7480|URL#NAME/, ...args[name].map((arg) => String(arg).replace("http:", "gopher:")));
 		await run(1, /http:\/\/127\.0\.0\.1:1: .*(refused|connect)/i, ...args[name]);
 	});
+});
+
+await scenario("a daemon may be named by its unix socket", async () => {
+	const socket = join(scratch_folder("examples"), "socket");
+	const daemon = await Daemon.start("a", ["--unix-socket", socket]);
+	const told = new Example("wait", [`unix:${socket}`, "--type", "party"]);
+
+	await told.ends_with(1);
+	ok(told.said.includes(` at unix:${socket}: `) && /type/.test(told.said), `it said: ${told.said}`);
+	await daemon.stop();
 });
 
 await scenario("what the daemon refuses is told in its words", async () => {
