@@ -32,7 +32,7 @@ static void take(struct vbd_connection *connection, const struct vbd_look *look)
 		vbd_look_take(connection, look, connection->kept);
 	vbd_look_take_reply(connection, look, connection->kept);
 	if (look->replied && look->report.known)
-		vbd_peer_report_take(connection, &look->report, true);
+		vbd_report_take(connection, &look->report, true);
 	else
 		vbd_object_counted(&connection->object);
 }

@@ -208,10 +208,10 @@ static enum vbd_report_memory judge_region(const struct vbd_conn *conn, const st
 	return VBD_REPORT_MEMORY_GRANTED;
 }
 
-static void judge(const struct vbd_connection *connection, const struct vbd_report *theirs,
-	struct vbd_peer_report *report)
+static void judge(const struct vbd_connection *connection, struct vbd_peer_report *report)
 {
 	const struct vbd_daemon *daemon = connection->object.registry->daemon;
+	const struct vbd_report *theirs = &report->theirs;
 	unsigned int left = LOOKED_AT_MAX;
 	struct region region;
 
@@ -227,12 +227,25 @@ static void judge(const struct vbd_connection *connection, const struct vbd_repo
 
 /* A peer can claim a request that was never made: only a refusal by the device here shows that one
  * was. */
-static bool is_to_judge(const struct vbd_connection *connection, const struct vbd_report *theirs,
-	const struct vbd_peer_report *report)
+static bool is_to_judge(
+	const struct vbd_connection *connection, const struct vbd_peer_report *report)
 {
+	const struct vbd_report *theirs = &report->theirs;
+
 	return report->memory == VBD_REPORT_MEMORY_UNJUDGED && theirs->op >= 0 &&
 	       vbd_ops[theirs->op].needs_remote && theirs->reason == VBD_REASON_REMOTE_ACCESS &&
 	       connection->conn->refusal != VBD_REFUSAL_NONE;
+}
+
+void vbd_report_take(
+	struct vbd_connection *connection, const struct vbd_report *theirs, bool answered)
+{
+	struct vbd_peer_report *report;
+
+	vbd_peer_report_take(connection, theirs, answered);
+	report = connection->peer_report;
+	if (report && is_to_judge(connection, report))
+		judge(connection, report);
 }
 
 /* Two hosts may share a bucket: then one gets fewer answers while the other asks too often. */
@@ -278,7 +291,6 @@ bool vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 	const char *device_name, const struct vbd_report *theirs, struct vbd_report *ret_ours)
 {
 	struct vbd_connection *connection;
-	struct vbd_peer_report *report;
 
 	if (asks_too_often(daemon, peer)) {
 		daemon->reports_refused++;
@@ -293,11 +305,8 @@ bool vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 		vbd_conn_check_qp(connection->conn);
 		daemon->reports_refused += connection->conn->refusal == VBD_REFUSAL_NONE;
 	}
-	report = vbd_peer_report_room(connection);
-	if (report && is_to_judge(connection, theirs, report))
-		judge(connection, theirs, report);
 	report_on(connection, ret_ours);
-	vbd_peer_report_take(connection, theirs, false);
+	vbd_report_take(connection, theirs, false);
 	return true;
 }
 

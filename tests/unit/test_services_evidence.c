@@ -66,6 +66,14 @@ static const struct vbd_incident *end_of(struct svc *svc, const struct vbd_conne
 	return &explained.facts.incident;
 }
 
+/* The passive side may ask first, while the active one has not seen the failed completion: the
+ * report of its request comes after that. */
+static void wait_until_judged(struct svc *svc, const struct vbd_connection *passive)
+{
+	SVC_UNTIL(svc,
+		passive->peer_report && passive->peer_report->memory != VBD_REPORT_MEMORY_UNJUDGED);
+}
+
 static void leads_to(enum vbd_cause_code code)
 {
 	assert_true(explained.diagnoses.count > 0);
@@ -85,6 +93,7 @@ SVC_TEST(test_evidence__memory_that_was_closed_has_no_key_any_more)
 	move(&scene, VBD_OP_WRITE, 32, rkey);
 	(void)end_of(svc, scene.pair.active);
 	leads_to(VBD_CAUSE_ACCESS_REFUSED);
+	wait_until_judged(svc, scene.pair.passive);
 	(void)end_of(svc, scene.pair.passive);
 	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
 }
@@ -96,6 +105,7 @@ SVC_TEST(test_evidence__a_key_that_no_memory_has_is_told_here)
 	move(&scene, VBD_OP_WRITE, 0, scene.there->mem.rkey + 1000);
 	(void)end_of(svc, scene.pair.active);
 	leads_to(VBD_CAUSE_ACCESS_REFUSED);
+	wait_until_judged(svc, scene.pair.passive);
 	(void)end_of(svc, scene.pair.passive);
 	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
 }
@@ -105,7 +115,7 @@ SVC_TEST(test_evidence__no_memory_is_open_to_the_peer)
 	struct scene scene = make_scene(svc, 0);
 
 	move(&scene, VBD_OP_WRITE, 0, 4711);
-	SVC_UNTIL(svc, scene.pair.passive->peer_report && scene.pair.passive->peer_report->came);
+	wait_until_judged(svc, scene.pair.passive);
 	assert_true(end_of(svc, scene.pair.passive)->nothing_open);
 	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
 	assert_int_equal(explained.diagnoses.items[1].code, VBD_CAUSE_NOTHING_OPEN);
