@@ -143,7 +143,7 @@ static void gather_state(const struct vbd_connection *connection, struct vbd_fac
 	facts->open = !vbd_conn_state_terminal(conn->state);
 	facts->established = conn->state == VBD_CONN_ESTABLISHED;
 	facts->hung_up = conn->qp.reason == VBD_REASON_PEER_DISCONNECT;
-	facts->probed = connection->probe != NULL;
+	facts->watched = connection->probe || vbd_qp_heartbeat(&conn->qp);
 	if (facts->open && !facts->established && conn->deadline_ms) {
 		facts->deadline_ms = conn->deadline_ms;
 		facts->waited_ms = (vbd_clock_mono_ns() - conn->deadline_since_ns) / VBD_NS_PER_MS;
@@ -216,10 +216,12 @@ static void gather(const struct vbd_connection *connection, const struct vbd_loo
 
 /* --- what came before ------------------------------------------------------------------------- */
 
-static bool is_drain(const struct vbd_timeline_entry *entry)
+/* A state that the error led to is no news beside the error. */
+static bool is_consequence(const struct vbd_timeline_entry *entry)
 {
 	return entry->kind == VBD_TIMELINE_STATE && entry->to &&
-	       strcmp(entry->to, vbd_conn_state_name(VBD_CONN_DRAINING)) == 0;
+	       (strcmp(entry->to, vbd_conn_state_name(VBD_CONN_DRAINING)) == 0 ||
+		       strcmp(entry->to, vbd_conn_state_name(VBD_CONN_FAILED)) == 0);
 }
 
 /* Skip the error's own timeline entry, which is the last one if an event reported the error. */
@@ -240,9 +242,9 @@ static const struct vbd_timeline_entry *find_preceding(const struct vbd_conn *co
 		count--;
 	if (count && timeline->entries[count - 1]->kind == own)
 		count--;
-	/* A failed completion that replaces the peer's disconnect comes after the drain has begun.
-	 */
-	if (count && is_drain(timeline->entries[count - 1]))
+	/* A failed completion that replaces the peer's disconnect comes after the drain has begun,
+	 * and a deadline has no entry of its own. */
+	while (count && is_consequence(timeline->entries[count - 1]))
 		count--;
 	return count ? timeline->entries[count - 1] : NULL;
 }
@@ -293,31 +295,33 @@ static const char *state_words(enum vbd_conn_state state, char words[STATE_WORDS
 	return words;
 }
 
-static size_t count_grave(const struct vbd_findings *findings)
+/* "; these findings need attention: gid_link_local, rnr_none" */
+static void write_grave(const struct vbd_findings *findings, char *text, size_t room)
 {
-	size_t count = 0;
+	size_t at = 0;
 
-	while (count < findings->count &&
-		vbd_finding_rows[findings->items[count].code].severity != VBD_FINDING_IS_INFO)
-		count++;
-	return count;
+	for (size_t i = 0; i < findings->count && at < room; i++) {
+		const struct vbd_finding_row *row = &vbd_finding_rows[findings->items[i].code];
+
+		if (row->severity == VBD_FINDING_IS_INFO)
+			break;
+		at += (size_t)snprintf(text + at, room - at, "%s%s",
+			i ? ", " : "; these findings need attention: ", row->name);
+	}
 }
 
 static void summarise_open(const struct vbd_connection *connection, const char *peer,
 	struct vbd_explanation *explanation)
 {
 	const enum vbd_conn_state state = connection->conn->state;
-	size_t grave = count_grave(&explanation->findings);
-	char how[128], attention[64] = "", words[STATE_WORDS_BYTES];
+	char how[128], attention[256] = "", words[STATE_WORDS_BYTES];
 
 	if (state == VBD_CONN_ESTABLISHED)
 		write_health(connection, how, sizeof(how));
 	else
 		(void)snprintf(
 			how, sizeof(how), " and waits for %s", vbd_conn_state_waits_for(state));
-	if (grave)
-		(void)snprintf(attention, sizeof(attention), "; %zu finding%s attention", grave,
-			grave == 1 ? " needs" : "s need");
+	write_grave(&explanation->findings, attention, sizeof(attention));
 	(void)snprintf(explanation->summary, sizeof(explanation->summary),
 		"The connection is %s%s%s%s.", state_words(state, words), peer, how, attention);
 }

@@ -105,7 +105,7 @@
 		"the name {asked} has no address", \
 		"Check the spelling: `getent ahosts {asked}`; or give an address.") \
 	X(NOBODY_LISTENS, "nobody_listens", OUT(REJECTED), CLUE(REJ_NO_SERVICE), 0, 0, 50, GUEST, \
-		"nobody listens for connections at {peer}", \
+		"nobody listens for connections at {peer}{reset}", \
 		"Start the listener on the peer, or check the port number: `rdma resource show cm_id` there lists the listeners of all programs; one with `ps UDP` is for datagrams.") \
 	X(REFUSED_BY_VERBSD, "refused_by_verbsd", OUT(REJECTED), CLUE(REJ_PROGRAM) | CLUE(VERBSD_SAID), 0, 0, 70, GUEST, \
 		"the verbsd at {peer} refused: {told}", \
@@ -134,10 +134,10 @@
 	X(CM_DEAF, "cm_deaf", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_SILENT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 70, GUEST, \
 		"no message for the connection manager has come in on {device} since its interface was down: Soft-RoCE may have gone deaf, or {host} does not answer", \
 		VBD_CM_SILENCE_HINT) \
-	X(BACKLOG_FULL_THERE, "backlog_full_there", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED) | CLUE(REQ_REPEATED), CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, GUEST, \
+	X(BACKLOG_FULL_THERE, "backlog_full_there", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED) | CLUE(REQ_REPEATED), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 60, GUEST, \
 		"{host} drops the connect requests for port {port}: the backlog of its listener is full, because its program does not take requests", \
 		"See on {host} whether the program runs, is stopped or hangs; a larger backlog lets more requests wait (`verbsctl listen --backlog`).") \
-	X(NOT_TAKEN_YET, "not_taken_yet", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED), CLUE(REQ_REPEATED) | CLUE(CM_SILENT) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 55, GUEST, \
+	X(NOT_TAKEN_YET, "not_taken_yet", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED), CLUE(REQ_REPEATED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 55, GUEST, \
 		"the RDMA device of {host} answers, and the program at port {port} has not decided in {waited}: it waits for somebody who decides, is busy or stopped, or has a full backlog", \
 		"See on {host} whether the program runs, and whether the request waits for a decision there (`verbsctl ls`, `verbsctl accept`). A request of 15 s or longer (timeout_ms) is told whether the backlog is full.") \
 	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(CM_ANSWERED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(REQ_REPEATED) | CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUEST, \
@@ -161,7 +161,7 @@
 		"the path MTU is {path_mtu} bytes here and {peer_mtu} on the side of {host}, and longer messages can't pass", \
 		"Give both sides the same qp.path_mtu_bytes, or leave it out on both.") \
 	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, 0, 0, 50, GUEST, \
-		"the peer's device refused a {what}: the key is wrong or old, the range goes past the end, or the peer does not grant that access", \
+		"the peer's device refused a {what}: {refusal}", \
 		"Get address, rkey and length from the peer again, and compare them with the request (`explain` shows it); its buffer needs the access for a {op}. A verbsd there tells its own callers which it was (`verbsctl explain`).") \
 	X(LONGER_THAN_RECEIVE_THERE, "longer_than_receive_there", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS) | CLUE(PEER_RECEIVE_SHORTER), 0, 0, 70, GUEST, \
 		"a {what} was longer than a receive of the peer, which has {peer_receive} bytes as it says", \
@@ -199,25 +199,28 @@
 	X(LOSSY, "path_lossy", OUT(WELL), CLUE(RUNS_ON) | CLUE(MANY_GAPS), 0, 0, 35, GUESTS, \
 		"the path to {host} loses packets, which slows {request}: {done} of {length} bytes are done after {waited}", \
 		"Look for drops: `ip -s link show {netdev}`, switches and flow control on the way.") \
+	X(ACKS_LATE, "acks_late", VBD_CAUSE_NO_PROGRESS | OUT(SILENT) | OUT(PEER_LEFT), CLUE(ACKS_LOST), CLUE(RNR_CAME), 0, 54, UNIT("the reports of two guests travel with the packets that get lost"), \
+		"acknowledgements came too late or got lost between {host} and this side: one side waited for them, and nothing had failed on the other", \
+		"Raise qp.ack_timeout (each step doubles the time) and qp.retry_count of the side that waited, and look for drops: `ip -s link show {netdev}`, switches and flow control.") \
 	X(TIMEOUT_TOO_SHORT, "timeout_too_short", OUT(UNACKED), CLUE(SLOW_WAY), CLUE(RNR_CAME) | VBD_CAUSE_KNOWN_PATH, 0, 62, GUESTS, \
 		"an answer of {host} takes {rtt}, and this side waits {patience} for an acknowledgement, with all retries", \
 		"Raise qp.ack_timeout (each step doubles the time) and qp.retry_count, or look for what delays packets on the way.") \
 	X(TOO_SLOW, "too_slow", OUT(LATE), CLUE(MOVED_ON), CLUE(RNR_CAME) | CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, 0, 58, GUESTS, \
 		"{request} had done {done} of {length} bytes when its deadline passed after {waited}: it is slower than the deadline allows", \
 		"Raise timeout_ms, or look for what slows it: `ip -s link show {netdev}`, or a benchmark (`verbsctl bench`).") \
-	X(QP_GONE_THERE, "qp_gone_there", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(CM_ANSWERED), CLUE(HELD_BACK) | CLUE(RNR_CAME) | CLUE(IWARP) | CLUE(OP_RECEIVES) | VBD_CAUSE_KNOWN_PATH, 0, 50, GUEST, \
+	X(QP_GONE_THERE, "qp_gone_there", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(CM_ANSWERED), CLUE(ACKS_LOST) | CLUE(HELD_BACK) | CLUE(RNR_CAME) | CLUE(IWARP) | CLUE(OP_RECEIVES) | VBD_CAUSE_KNOWN_PATH, 0, 50, GUEST, \
 		"the RDMA device of {host} answers, and the queue pair of this connection no longer does: it failed or was destroyed there, or host or device were started anew", \
 		"Look at the connection and the log on the peer's host, and connect again.") \
 	X(NOTHING_SENT, "nothing_sent", OUT(UNSENT) | OUT(LATE), CLUE(OP_RECEIVES), VBD_CAUSE_KNOWN_PATH, 0, 57, GUEST, \
 		"{request} has waited {waited} for a message, and the peer has sent none: {signs}", \
 		"See what the program of the peer waits for, and whether it sends on this connection.") \
 	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS, 0, CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
-		"{host} did not acknowledge a {what} in {waited}: its host or queue pair is gone, or a firewall or cable between is cut", \
-		"`ping {host}` tells whether the host is up; if it is, look at the connection on the peer's host, then check that UDP 4791 passes both ways.") \
-	X(PEER_SILENT, "peer_silent", OUT(SILENT), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
-		"{host} no longer answers heartbeats: its host is down or hangs, its queue pair is gone, or the way to it is cut", \
-		"`ping {host}` tells whether the host is up; if it is, look at the connection on the peer's host, then check that UDP 4791 passes both ways. Then connect again.") \
-	X(HELD_BACK, "held_back", VBD_CAUSE_NO_PROGRESS, CLUE(HELD_BACK), 0, 0, 73, GUEST, \
+		"{host} did not acknowledge a {what} in {waited}: {silence}", \
+		"`ping {host}` tells whether the host is up; if it is, look at the connection on the peer's host, then check that {transport} passes both ways.") \
+	X(PEER_SILENT, "peer_silent", OUT(SILENT), 0, CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
+		"{host} no longer answers heartbeats: {silence}", \
+		"`ping {host}` tells whether the host is up; if it is, look at the connection on the peer's host, then check that {transport} passes both ways. Then connect again.") \
+	X(HELD_BACK, "held_back", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(HELD_BACK), 0, 0, 73, GUEST, \
 		"sends wait here, because the queue pair can't send in its state", \
 		"Move the queue pair to RTS.") \
 	X(INBOX_FULL, "inbox_full", OUT(WELL) | OUT(STUCK), CLUE(INBOX_FULL), 0, 0, 40, GUEST, \
@@ -248,7 +251,7 @@
 		"the peer reached for memory, and the buffers here that are open to peers are on {open_device}, while its connection is on {device}", \
 		"Create the buffer on the device of the connection (`verbsctl buffers create --device {device}`), and give the peer its address and rkey.") \
 	X(OTHER_PD, "other_pd", OUT(REFUSED), CLUE(OTHER_PD_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \
-		"the peer reached for memory, and the buffers here that are open to peers are in another protection domain than its connection", \
+		"the peer reached for memory here that is in another protection domain than its connection", \
 		"Create buffer and listener in one protection domain (`--pd`).") \
 	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN) | VBD_CAUSE_JUDGED_HERE, 0, 50, GUEST, \
 		"the peer reached for memory that it may not use: {open}, and its key is another or an old one, its range goes past the end, or its access is not granted", \
@@ -271,7 +274,7 @@
 	X(FAILED_HERE, "failed_here", OUT(RESOURCE) | OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED) | OUT(BIND) | OUT(QP_FAILED) | OUT(HANDSHAKE) | OUT(PROTOCOL), 0, 0, 0, 20, UNIT("what a test can make fail here is named above"), \
 		"{error}", \
 		"The call and its number are in error.first; see the timeline, and the kernel log of this host (`dmesg`).") \
-	X(CLOSED_THERE, "closed_there", OUT(PEER_LEFT), CLUE(PEER_CLOSED), 0, 0, 70, GUEST, \
+	X(CLOSED_THERE, "closed_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_CLOSED), 0, 0, 70, GUEST, \
 		"a client of the verbsd at {host} closed the connection", \
 		"Nothing, if that was meant; the event log there has the time.") \
 	X(STOPPED_THERE, "stopped_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_STOPPED), 0, 0, 79, GUEST, \

@@ -16,10 +16,9 @@
 	X(DEVICE_GONE, facts->device_removed || incident->outcome == VBD_OUTCOME_DEVICE_LOST, \
 		"device {device} was removed") \
 	X(FAULT, incident->fault, "the fault {fault}, which a client asked for, hit the connection") \
-	X(PORT_DOWN, facts->port_known && facts->port.state != IBV_PORT_ACTIVE, \
+	X(PORT_DOWN, is_port_down(facts), \
 		"port {port_num} of {device} is {port_state}") \
-	X(PORT_FELL, facts->port_fell && (incident->outcome != VBD_OUTCOME_PEER_LEFT || facts->port_fell_before_ms < LATELY_MS), \
-		"a port of {device} went down meanwhile") \
+	X(PORT_FELL, is_port_fallen(facts), "a port of {device} went down meanwhile") \
 	X(ADDRESS_GONE, facts->sgid_known && facts->sgid_gone, \
 		"the GID table of {device} no longer has the connection's address") \
 	X(NO_ROUTE, facts->netroute_known && netroute->route_errnum, "the kernel has no route to {host}") \
@@ -30,7 +29,7 @@
 	X(LOCAL, facts->netroute_known && !netroute->route_errnum && netroute->local, \
 		"{host} is an address of this host") \
 	X(GATEWAY, routed && netroute->gateway, "{host} is behind a router") \
-	X(NEIGHBOUR_SILENT, is_text(neighbour, "failed") || is_text(neighbour, "incomplete"), \
+	X(NEIGHBOUR_SILENT, !facts->answered && (is_text(neighbour, "failed") || is_text(neighbour, "incomplete")), \
 		"nobody answers on {netdev} for {next_hop}") \
 	X(NEIGHBOUR_KNOWN, neighbour && netroute->hwaddr_bytes, \
 		"on {netdev} the hardware address of {next_hop} is known") \
@@ -49,7 +48,7 @@
 		"the question for the name was not answered") \
 	X(MTU_TOO_LARGE, routed && !facts->iwarp && netroute->mtu_bytes && facts->path_mtu_bytes + HEADER_BYTES > netroute->mtu_bytes, \
 		"the path MTU is {path_mtu}, and {netdev} carries {route_mtu} with all headers") \
-	X(RNR_CAME, traces[VBD_TRACE_RNR_CAME] || incident->outcome == VBD_OUTCOME_RNR, \
+	X(RNR_CAME, is_without_receive(incident), \
 		"the peer answered that it has no receive posted ({rnr_came} times)") \
 	X(RNR_TOLD, traces[VBD_TRACE_RNR_TOLD], \
 		"{device} answered peers that no receive is posted ({rnr_told} times)") \
@@ -78,7 +77,7 @@
 	X(INBOX_FULL, facts->inbox_capacity && facts->inbox_messages >= facts->inbox_capacity, \
 		"all {inbox} receives here hold messages") \
 	X(SRQ_EMPTY, facts->srq_id && !facts->srq_posted, "shared receive queue {srq} has no receive left") \
-	X(OP_SENDS, op->sends || incident->op == VBD_OP_WRITE_IMM || incident->outcome == VBD_OUTCOME_RNR, \
+	X(OP_SENDS, takes_receive(incident) || incident->outcome == VBD_OUTCOME_RNR, \
 		"a {op} takes a receive of the peer") \
 	X(OP_REMOTE, op->needs_remote, "a {op} works on memory of the peer") \
 	X(LONGER_THAN_HERE, op->sends && incident->recv_size_bytes && incident->length_bytes > incident->recv_size_bytes, \
@@ -86,7 +85,7 @@
 	X(OVER_ONE_PACKET, facts->path_mtu_bytes && incident->length_bytes > facts->path_mtu_bytes, \
 		"the request was longer than one packet") \
 	X(RECEIVE_TOO_SHORT, is_receive_too_short(facts), "a receive here failed because of its length") \
-	X(NEVER_ACKED, !incident->acked, "nothing was ever acknowledged on this connection") \
+	X(NEVER_ACKED, !incident->acked && !incident->heartbeats, "nothing was ever acknowledged on this connection") \
 	X(NEVER_HEARD, !incident->heard, "the peer has sent no message on this connection") \
 	X(OP_RECEIVES, incident->op == VBD_OP_RECV || incident->outcome == VBD_OUTCOME_UNSENT, \
 		"a {op} waits for a message of the peer") \
@@ -94,13 +93,13 @@
 	X(HELD_BACK, incident->held_back, "the queue pair here can't send in its state") \
 	X(NOTHING_OPEN, incident->nothing_open, "no buffer of {device} here was open to peers") \
 	X(OTHER_DEVICE_OPEN, *incident->open_device, "a buffer of {open_device} here was open to peers") \
-	X(OTHER_PD_OPEN, incident->other_pd_open, \
-		"the buffers here that were open to peers are in another protection domain than the connection") \
+	X(OTHER_PD_OPEN, incident->other_pd_open || facts->judged == VBD_REPORT_MEMORY_OTHER_PD, \
+		"memory here that was open to peers is in another protection domain than the connection") \
 	X(MOVED_ON, incident->outcome == VBD_OUTCOME_LATE && incident->done_bytes && incident->done_bytes < incident->length_bytes, \
 		"{done} of {length} bytes were done") \
-	X(TCP_OPEN, incident->tcp_open, "the kernel's TCP has connected") \
+	X(TCP_OPEN, is_tcp_open(incident), "the kernel's TCP has connected") \
 	X(OUTSTANDING, incident->outstanding, "requests of this side were outstanding") \
-	X(CM_SILENT, facts->cm_silent, "no message for the CM has come in on {device} since its interface was down") \
+	X(CM_SILENT, facts->cm_silent && !facts->answered, "no message for the CM has come in on {device} since its interface was down") \
 	X(LISTENER_DELETED, incident->listener_deleted, "the listener was deleted before anybody decided") \
 	X(WORDS, *incident->words, "the peer said \"{words}\"") \
 	X(VERBSD_SAID, vbd_rejection_read(incident->words, &rejection), \
@@ -111,6 +110,7 @@
 		"the verbsd of {host} reports that it was stopped") \
 	X(PEER_FAILED, report->known && tells_cause(facts), \
 		"the verbsd of {host} reports that the connection failed there: \"{peer_reason}\"") \
+	X(ACKS_LOST, are_acks_lost(facts), "the verbsd of {host} reports of the connection: {there}") \
 	X(PEER_FORGOT, facts->peer_replied && !report->known, \
 		"a verbsd at {host} answers that it does not know the connection") \
 	X(PEER_ANEW, facts->peer_replied && facts->peer_anew, \

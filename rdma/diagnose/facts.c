@@ -150,6 +150,11 @@ static void put_hwaddr(char *out, const struct vbd_facts *facts)
 			out + len, WORD_BYTES - len, i ? ":%02x" : "%02x", netroute->hwaddr[i]);
 }
 
+static bool is_infiniband(const struct vbd_facts *facts)
+{
+	return facts->port_known && strcmp(facts->port.link_layer, "infiniband") == 0;
+}
+
 static bool is_word_at(const char *text, const char *name)
 {
 	size_t len = strlen(name);
@@ -236,6 +241,36 @@ static const struct vbd_op_traits *traits_of(int op)
 	return op >= 0 ? &vbd_ops[op] : &none;
 }
 
+static bool takes_receive(const struct vbd_incident *incident)
+{
+	return traits_of(incident->op)->sends || incident->op == VBD_OP_WRITE_IMM;
+}
+
+/* All connections share the counter, so only a request that waits for a receive reads it; a
+ * heartbeat takes none. */
+static bool is_without_receive(const struct vbd_incident *incident)
+{
+	bool waits = incident->outcome != VBD_OUTCOME_SILENT &&
+		     incident->outcome != VBD_OUTCOME_PEER_LEFT;
+
+	return incident->outcome == VBD_OUTCOME_RNR ||
+	       (waits && takes_receive(incident) && incident->traces[VBD_TRACE_RNR_CAME]);
+}
+
+static bool is_port_down(const struct vbd_facts *facts)
+{
+	return facts->port_known && facts->port.state != IBV_PORT_ACTIVE;
+}
+
+/* A port that went down long before the peer left is not why the peer left. */
+static bool is_port_fallen(const struct vbd_facts *facts)
+{
+	bool left = facts->incident.outcome == VBD_OUTCOME_PEER_LEFT;
+
+	return (facts->port_fell && (!left || facts->port_fell_before_ms < LATELY_MS)) ||
+	       (left && is_port_down(facts));
+}
+
 static bool is_slower_than_timers(const struct vbd_facts *facts)
 {
 	uint64_t patience_ms;
@@ -254,15 +289,41 @@ static bool is_receive_too_short(const struct vbd_facts *facts)
 		       (facts->soft_roce && error->kind == IBV_WC_LOC_QP_OP_ERR));
 }
 
+static bool has_waited_for_acks(const struct vbd_report *report)
+{
+	return report->reason == VBD_REASON_RETRY_EXCEEDED ||
+	       report->reason == VBD_REASON_PEER_SILENT;
+}
+
 /* A side that waits in vain for the other one does not say why that is silent. */
 static bool tells_cause(const struct vbd_facts *facts)
 {
-	enum vbd_reason reason = facts->peer_report.reason;
-	bool waited = reason == VBD_REASON_RETRY_EXCEEDED || reason == VBD_REASON_PEER_SILENT ||
-		      reason == VBD_REASON_TIMED_OUT || reason == VBD_REASON_UNREACHABLE;
+	const struct vbd_report *report = &facts->peer_report;
+	bool waited =
+		report->reason == VBD_REASON_TIMED_OUT || report->reason == VBD_REASON_UNREACHABLE;
 
-	return facts->peer_report.failed &&
+	return report->failed && !has_waited_for_acks(report) &&
 	       (!waited || facts->incident.outcome == VBD_OUTCOME_PEER_LEFT);
+}
+
+/* One side waited in vain for acknowledgements, and nothing had failed on the other. A report is of
+ * before if the peer's host does not answer any more. */
+static bool are_acks_lost(const struct vbd_facts *facts)
+{
+	const struct vbd_report *report = &facts->peer_report;
+
+	if (!report->known || (facts->asked && !facts->answered))
+		return false;
+	if (facts->incident.outcome == VBD_OUTCOME_PEER_LEFT)
+		return has_waited_for_acks(report);
+	return !report->ended || report->reason == VBD_REASON_PEER_DISCONNECT;
+}
+
+/* The handshake of TCP failed if that says so, or if the kernel knows no way to the host. */
+static bool is_tcp_open(const struct vbd_incident *incident)
+{
+	return incident->tcp_open && incident->error.source != VBD_SOURCE_ERRNO &&
+	       (incident->error.source != VBD_SOURCE_CM_EVENT || incident->error.raw >= 0);
 }
 
 /* A packet of a longer message has the length of its sender's path MTU, and the device that gets it

@@ -172,7 +172,7 @@ struct vbd_facts {
 	bool established;		 /* established now */
 	bool reliable;			 /* RC */
 	bool hung_up;			 /* ended by the peer's disconnect */
-	bool probed;			 /* a probe is running */
+	bool watched;			 /* a probe or heartbeats notice a dead peer */
 	uint64_t waited_ms, deadline_ms; /* of the present state; 0: none */
 	uint64_t flushed_sends, flushed_receives;
 	uint64_t lost_packets;
@@ -292,6 +292,11 @@ bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_
 	X(words, "", text, incident->words) \
 	X(told, "it does not say why", text, told ? rejection.text : NULL) \
 	X(told_advice, "See the log of the peer.", text, told ? rejection.advice : NULL) \
+	/* A key that worked for a part of the transfer is neither wrong nor of before. */ \
+	X(refusal, "the key is wrong or old, the range goes past the end, or the peer does not grant that access", text, incident->done_bytes ? "memory there was closed while the transfer ran, as when its program ends, or the rest goes past its end, since the key was right for the first bytes" : NULL) \
+	X(silence, "its host or queue pair is gone, or a firewall or cable between is cut", text, facts->answered ? "its RDMA device answers, so its queue pair is gone, or packets get lost on the way" : NULL) \
+	X(reset, "", text, facts->iwarp ? ", or a firewall resets connections to it" : NULL) \
+	X(transport, "UDP 4791", text, facts->iwarp ? "its TCP port" : is_infiniband(facts) ? "the traffic of RDMA" : NULL) \
 	X(reject, "it gives no reason", text, rejected ? why.detail : NULL) \
 	X(reject_advice, "See the log of the peer.", text, rejected ? why.hint : NULL) \
 	X(error, "the reason is not known", error, incident->error.text) \
@@ -312,6 +317,7 @@ bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_
 	X(peer_receive, "too few", number, report->recv_size_bytes) \
 	X(peer_mtu, "?", number, report->path_mtu_bytes) \
 	X(peer_reason, "a failure", text, report->reason == VBD_REASON_NONE ? NULL : vbd_reason_text(report->reason)) \
+	X(there, "it is open", text, report->ended ? vbd_reason_text(report->reason) : NULL) \
 	X(over, "", phrase, facts->judged_over_bytes, " by %" PRIu64 " bytes", facts->judged_over_bytes) \
 	/* of findings alone */ \
 	X(phys_state, "?", text, port ? vbd_phys_state_name(port->phys_state) : NULL) \
@@ -324,7 +330,7 @@ bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_
 	X(gid_netdev, "the interface", text, *facts->sgid.netdev ? facts->sgid.netdev : facts->device) \
 	X(gid_scope, "?", text, facts->sgid.scope) \
 	X(peer_scope, "?", text, facts->dgid_known ? vbd_gid_scope(facts->dgid) : NULL) \
-	X(hop, "The peer", text, netroute->gateway ? "The router to the peer" : NULL) \
+	X(hop, "the peer", text, netroute->gateway ? "the router to the peer" : NULL) \
 	X(route_error, "?", text, netroute->route_errnum ? vbd_errno_name(netroute->route_errnum) : NULL) \
 	X(ack_time, "?", span, vbd_ack_timeout_ns(facts->ack_timeout)) \
 	X(ack_timeout, "0", number, facts->ack_timeout) \

@@ -40,7 +40,7 @@
 		"the route to the peer leaves by an interface that no RDMA device belongs to", \
 		"Add a route over an interface that `rdma link` lists, or give the interface a device, for example with `rdma link add rxe0 type rxe netdev IF`.") \
 	X(NEIGHBOUR_FAILED, "neighbour_failed", ERROR, is_neighbour(facts, "failed"), \
-		"{hop} does not answer on {netdev}: the neighbour entry is failed.", \
+		"No answer of {hop} came on {netdev}: the neighbour entry is failed.", \
 		"the next hop does not answer ARP or neighbour discovery", \
 		"Check that the host is up and has that address, and check the cable and the VLAN on both sides.") \
 	X(NO_GID, "no_gid", ERROR, facts->failed_device || facts->sgid_none, \
@@ -88,7 +88,7 @@
 		"the route to the peer leaves by another interface than that of the GID", \
 		"An existing connection keeps its path; a new connection may fail. See `ip route get ADDR`.") \
 	X(NEIGHBOUR_UNKNOWN, "neighbour_unknown", WARNING, is_neighbour(facts, "incomplete") || (facts->destination && is_neighbour(facts, "none")), \
-		facts->destination ? "Nothing shows that {hop} is there: it has not answered on {netdev} yet." : "{hop} has not answered on {netdev} yet: the neighbour entry is incomplete.", \
+		facts->destination ? "Nothing shows that {hop} is there: it has not answered on {netdev} yet." : "No answer of {hop} has come on {netdev} yet: the neighbour entry is incomplete.", \
 		"the kernel has no hardware address of the next hop: it is asking for one, or, before a connection is made, has not asked yet", \
 		"Ping the address: without an answer, no host has that address on this network, or it drops pings.") \
 	X(MTU_BELOW_PORT, "mtu_below_port", WARNING, facts->path_mtu_bytes && facts->path_mtu_bytes < port_mtu && !facts->mtu_asked, \
@@ -139,10 +139,10 @@
 		"{device} is iWARP: TCP decides when a dead peer is noticed.", \
 		"iWARP runs over TCP: the kernel's or the card's TCP decides when a dead peer is noticed", \
 		"net.ipv4.tcp_retries2 sets this time where the kernel runs the TCP.") \
-	X(IDLE_BLIND, "idle_blind", INFO, facts->established && facts->reliable && !facts->iwarp && !facts->probed, \
+	X(IDLE_BLIND, "idle_blind", INFO, facts->established && facts->reliable && !facts->iwarp && !facts->watched, \
 		"While nothing is sent, a dead peer is not noticed.", \
-		"while nothing is sent, a dead peer is not noticed", \
-		"Run a probe on the connection: `verbsctl probe`, or POST /v1/probes.") \
+		"while nothing is sent, a dead peer is not noticed: neither a probe nor heartbeats run", \
+		"Run a probe on the connection (`verbsctl probe`), or open the connection with heartbeats.") \
 	X(WINDOW_FULL, "window_full", INFO, incident->outcome == VBD_OUTCOME_STUCK && incident->window && incident->requests_left > incident->window, \
 		"Transfer {transfer} has {window} work requests outstanding, as many as it may have, and {beyond} more wait for them.", \
 		"a transfer has as many work requests outstanding as tx_depth or qp.sq_depth allows, and none is done", \

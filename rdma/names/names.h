@@ -162,7 +162,7 @@ bool vbd_dead_peer_ms(
 #define VBD_TEXT_NOT_CONFIRMED \
 	" asked for the connection, was accepted, and did not confirm: its program has ended, or the answer from here does not reach it"
 #define VBD_HINT_NOT_CONFIRMED \
-	"Look at the connection on the peer's host. If it still waits for the answer there, UDP 4791 must pass both ways."
+	"Look at the connection on the peer's host. If it still waits for the answer there, packets must pass both ways: with RoCE UDP 4791."
 
 /* X(SYMBOL, clause, hint) */
 #define VBD_CM_MEANING_MAP(X) \

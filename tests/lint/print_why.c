@@ -53,6 +53,30 @@ static void put_kind(enum vbd_why_kind kind)
 	}
 }
 
+/* Names in braces stand for the values of a connection, and these for a clause: the usual one is
+ * printed. */
+static void put_row_text(const char *text)
+{
+	static const char *const clauses[] = {"{refusal}", "{silence}", "{transport}", "{reset}"};
+	static const struct vbd_facts unknown;
+	char usual[VBD_DIAGNOSIS_BYTES];
+
+	for (const char *rest = text; *rest;) {
+		size_t len = 1;
+
+		usual[0] = *rest;
+		usual[1] = '\0';
+		for (size_t i = 0; i < VBD_ARRAY_LEN(clauses); i++) {
+			if (strncmp(rest, clauses[i], strlen(clauses[i])) != 0)
+				continue;
+			len = strlen(clauses[i]);
+			(void)vbd_words_fill(clauses[i], &unknown, usual, sizeof(usual));
+		}
+		put_text(usual, strlen(usual));
+		rest += len;
+	}
+}
+
 static void put_diagnoses(void)
 {
 	(void)printf("\n## Causes of a failure or a long wait\n\n"
@@ -74,9 +98,9 @@ static void put_diagnoses(void)
 		enum vbd_cause_code code = (enum vbd_cause_code)i;
 
 		(void)printf("| `%s` | ", vbd_cause_rows[code].name);
-		put_text(vbd_cause_rows[code].text, strlen(vbd_cause_rows[code].text));
+		put_row_text(vbd_cause_rows[code].text);
 		(void)printf(" | ");
-		put_text(vbd_cause_rows[code].advice, strlen(vbd_cause_rows[code].advice));
+		put_row_text(vbd_cause_rows[code].advice);
 		(void)printf(" | %s |\n", vbd_cause_rows[code].staged);
 	}
 }

@@ -16,7 +16,7 @@ static struct vbd_facts good(void)
 		.open = true,
 		.established = true,
 		.reliable = true,
-		.probed = true,
+		.watched = true,
 		.device = "fake0",
 		.port_known = true,
 		.port = {.port_num = 1,
@@ -249,7 +249,7 @@ TEST(test_facts__timers_that_hurt_are_told)
 	facts.initiator_depth = 0;
 	assert_only(&facts, VBD_FINDING_NO_READS);
 	facts = good();
-	facts.probed = false;
+	facts.watched = false;
 	assert_only(&facts, VBD_FINDING_IDLE_BLIND);
 }
 

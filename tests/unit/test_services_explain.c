@@ -163,7 +163,7 @@ SVC_TEST(test_explain__facts_are_those_of_the_connection)
 	vbd_explain_gather(pair.active, NULL, &active);
 	vbd_explain_gather(pair.passive, NULL, &passive);
 	assert_true(active.open && active.established && active.reliable);
-	assert_false(active.hung_up || active.probed || active.iwarp || active.soft_roce);
+	assert_false(active.hung_up || active.watched || active.iwarp || active.soft_roce);
 	assert_int_equal(active.deadline_ms, 0);
 	assert_int_equal(active.waited_ms, 0);
 	assert_true(active.mtu_asked);
@@ -404,7 +404,7 @@ SVC_TEST(test_explain__a_connection_in_progress_says_what_it_waits_for)
 		svc_newest_of(svc, listener), NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("The connection is requested with");
 	assert_true(has(VBD_FINDING_BACKLOG_FULL));
-	assert_said("needs attention");
+	assert_said("these findings need attention: backlog_full.");
 }
 
 SVC_TEST(test_explain__a_request_that_ends_with_its_listener_says_so)

@@ -288,6 +288,7 @@ static struct vbd_peer_report judge_anew(
 	if (connection->peer_report) {
 		connection->peer_report->memory = VBD_REPORT_MEMORY_UNJUDGED;
 		connection->peer_report->over_bytes = 0;
+		connection->peer_report->theirs.ended = false;
 	}
 	assert_true(answer(svc, "10.0.0.1", theirs).known);
 	return *connection->peer_report;
