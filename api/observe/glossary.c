@@ -68,11 +68,12 @@ static void put_members(struct vbd_encoder *out, const char *name, enum vbd_even
 	vbd_end(out);
 }
 
-/* A cause has placeholders for the facts of a case, "{host}", which stand as HOST here. */
+/* A cause has placeholders for the facts of a case, "{host}", which stand as HOST here, and
+ * clauses, which stand as they usually are. */
 static void put_words(
 	struct vbd_encoder *out, const char *name, const struct entry *entry, const char *words)
 {
-	char text[VBD_DIAGNOSIS_BYTES];
+	char usual[2 * VBD_DIAGNOSIS_BYTES], text[sizeof(usual)];
 	bool inside = false;
 	size_t len = 0;
 
@@ -80,7 +81,8 @@ static void put_words(
 		vbd_put_text(out, name, words);
 		return;
 	}
-	for (; *words && len + 1 < sizeof(text); words++) {
+	for (words = vbd_words_usual(words, usual, sizeof(usual)); *words && len + 1 < sizeof(text);
+		words++) {
 		if (*words == '{' || *words == '}')
 			inside = *words == '{';
 		else

@@ -155,7 +155,9 @@ static bool is_possible(const struct vbd_cause_row *row, unsigned int outcome, v
 	       !(clues & row->against);
 }
 
-size_t vbd_causes_weigh(unsigned int outcome, vbd_clue_set clues, enum vbd_cause_code *codes)
+/* The best supported first. Returns their number. */
+static size_t find_possible(
+	unsigned int outcome, vbd_clue_set clues, enum vbd_cause_code codes[VBD_CAUSE_COUNT])
 {
 	size_t count = 0;
 
@@ -188,7 +190,7 @@ void vbd_causes_judge(const struct vbd_facts *facts, struct vbd_diagnoses *ret_d
 {
 	enum vbd_cause_code codes[VBD_CAUSE_COUNT];
 	vbd_clue_set clues = vbd_clues_find(facts);
-	size_t count = vbd_causes_weigh(facts->incident.outcome, clues, codes);
+	size_t count = find_possible(facts->incident.outcome, clues, codes);
 
 	ret_diagnoses->count = 0;
 	for (size_t i = 0; i < count && ret_diagnoses->count < VBD_DIAGNOSES_MAX; i++) {

@@ -70,13 +70,4 @@ struct vbd_diagnoses {
 /** vbd_causes_judge - the causes that @facts allow */
 void vbd_causes_judge(const struct vbd_facts *facts, struct vbd_diagnoses *ret_diagnoses);
 
-/**
- * vbd_causes_weigh - the codes of the causes that an outcome with these clues can have
- * @outcome: enum vbd_outcome
- * @codes:   room for VBD_CAUSE_COUNT; the best supported first
- *
- * Returns their number.
- */
-size_t vbd_causes_weigh(unsigned int outcome, vbd_clue_set clues, enum vbd_cause_code *codes);
-
 #endif

@@ -66,15 +66,9 @@
 	X(ROUTE_WITHOUT_RDMA, "route_without_rdma", VBD_CAUSE_SILENCE, CLUE(ROUTE_WITHOUT_RDMA), CLUE(PORT_DOWN), 0, 88, GUEST, \
 		"packets to {host} leave by {netdev}, to which no RDMA device belongs", \
 		"Add a route to {host} over an interface that `rdma link` lists, or give {netdev} a device.") \
-	X(ROUTER_SILENT, "router_silent", VBD_CAUSE_SILENCE, CLUE(NEIGHBOUR_SILENT) | CLUE(GATEWAY), CLUE(PORT_DOWN) | CLUE(ROUTE_MOVED), 0, 86, GUEST, \
-		"the router {next_hop} to {host} does not answer on {netdev}", \
-		"Check the router, its cable and the VLAN: `ip neigh show {next_hop}`.") \
-	X(NO_SUCH_HOST, "no_such_host", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(NEIGHBOUR_SILENT), CLUE(GATEWAY) | CLUE(PORT_DOWN), 0, 85, GUEST, \
-		"no host on {netdev} answers for {host}", \
-		"Check the address, that the host is up, and cable and VLAN on both sides: `ip neigh show {host}`.") \
-	X(HOST_GONE, "host_gone", VBD_CAUSE_SILENCE & ~(OUT(RESOLVING) | OUT(UNRESOLVED)), CLUE(NEIGHBOUR_SILENT), CLUE(GATEWAY) | CLUE(PORT_DOWN) | CLUE(ROUTE_MOVED), 0, 85, GUEST, \
-		"the peer's host {host} no longer answers on {netdev}", \
-		"Check that the host is up, and its cable: `ping {host}`; then connect again.") \
+	X(HOST_GONE, "host_gone", VBD_CAUSE_SILENCE, CLUE(NEIGHBOUR_SILENT), CLUE(PORT_DOWN) | CLUE(ROUTE_MOVED), CLUE(GATEWAY), 86, GUEST, \
+		"{router}{host} does not answer on {netdev}", \
+		"Check the address, that the host is up, and cable and VLAN on both sides: `ip neigh show {next_hop}`; then connect again.") \
 	X(NEIGHBOUR_BY_HAND, "neighbour_by_hand", VBD_CAUSE_SILENCE, CLUE(NEIGHBOUR_BY_HAND) | CLUE(CM_UNHEARD), CLUE(RNR_CAME) | CLUE(MRA_CAME) | CLUE(CM_SILENT) | CLUE(PORT_DOWN) | CLUE(ROUTE_MOVED), 0, 70, GUEST, \
 		"packets to {next_hop} go to a hardware address{hwaddr}, which somebody has set by hand on {netdev}, and no RDMA device answers there", \
 		"Compare it with that of {next_hop} (`ip -br link` there); `ip neigh del {next_hop} dev {netdev}` lets the kernel ask for it again.") \
@@ -107,14 +101,11 @@
 	X(NOBODY_LISTENS, "nobody_listens", OUT(REJECTED), CLUE(REJ_NO_SERVICE), 0, 0, 50, GUEST, \
 		"nobody listens for connections at {peer}{reset}", \
 		"Start the listener on the peer, or check the port number: `rdma resource show cm_id` there lists the listeners of all programs; one with `ps UDP` is for datagrams.") \
-	X(REFUSED_BY_VERBSD, "refused_by_verbsd", OUT(REJECTED), CLUE(REJ_PROGRAM) | CLUE(VERBSD_SAID), 0, 0, 70, GUEST, \
-		"the verbsd at {peer} refused: {told}", \
+	X(REFUSED_WITH_WORDS, "refused_with_words", OUT(REJECTED), CLUE(REJ_PROGRAM) | CLUE(WORDS), 0, CLUE(VERBSD_SAID), 60, GUEST, \
+		"the {refuser} at {peer} refused: {said}", \
 		"{told_advice}") \
-	X(REFUSED_WITH_WORDS, "refused_with_words", OUT(REJECTED), CLUE(REJ_PROGRAM) | CLUE(WORDS), CLUE(VERBSD_SAID), 0, 60, GUEST, \
-		"the program at {peer} refused and said \"{words}\"", \
-		"Do what it says; its log has more.") \
 	X(REFUSED_BY_PROGRAM, "refused_by_program", OUT(REJECTED), CLUE(REJ_PROGRAM), CLUE(WORDS), 0, 50, GUEST, \
-		"the program at {peer} refused and did not say why, ended before it had decided, or listens there at another address of its host only", \
+		"the program at {peer} refused and did not say why, ended before it had decided, or {otherwise}", \
 		"See on {host} at which address it listens (`rdma resource show cm_id`), and whether it runs; its log has more: its policy, a limit, a decision that came too late.") \
 	X(REFUSED_BY_CM, "refused_by_cm", OUT(REJECTED), 0, CLUE(REJ_NO_SERVICE) | CLUE(REJ_PROGRAM), 0, 20, GUEST, \
 		"the CM of {host} rejected the request: {reject}", \
@@ -125,12 +116,6 @@
 	X(NOT_IWARP, "not_iwarp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP) | CLUE(TCP_OPEN), CLUE(MRA_CAME) | VBD_CAUSE_KNOWN_PATH, 0, 60, GUEST, \
 		"{peer} took the TCP connection, and the handshake of iWARP did not end in {waited}: a program that is not iWARP listens there, its program has not decided, or siw of this host has failed", \
 		"Look on the peer who listens on the port (`ss -ltnp`, `rdma resource show cm_id`), and whether the request waits there (`verbsctl ls`). After an Oops of siw in the kernel log here (`dmesg`) its connections work no more until this host is restarted.") \
-	X(TCP_CLOSED, "tcp_closed", OUT(REJECTED), CLUE(IWARP) | CLUE(REJ_PROGRAM), CLUE(WORDS) | CLUE(VERBSD_SAID), 0, 52, GUEST, \
-		"{peer} ended the handshake of iWARP without a word: its program refused or ended, or it is no program of iWARP", \
-		"Look on the peer which program listens on the port (`ss -ltnp`, `rdma resource show cm_id`), and at its log.") \
-	X(SILENT_TCP, "silent_tcp", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(IWARP), CLUE(TCP_OPEN) | VBD_CAUSE_KNOWN_PATH, 0, 35, GUEST, \
-		"no answer came from {peer} in {waited}: the host is down, a firewall drops the TCP port, or a program that is not iWARP listens there", \
-		"`ping {host}`; then look on the peer who listens on the port (`ss -ltn`, `rdma resource show cm_id`).") \
 	X(CM_DEAF, "cm_deaf", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_SILENT), CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 70, GUEST, \
 		"no message for the connection manager has come in on {device} since its interface was down: Soft-RoCE may have gone deaf, or {host} does not answer", \
 		VBD_CM_SILENCE_HINT) \
@@ -140,20 +125,17 @@
 	X(NOT_TAKEN_YET, "not_taken_yet", OUT(CONNECTING) | OUT(UNANSWERED), CLUE(CM_ANSWERED), CLUE(REQ_REPEATED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, 0, 55, GUEST, \
 		"the RDMA device of {host} answers, and the program at port {port} has not decided in {waited}: it waits for somebody who decides, is busy or stopped, or has a full backlog", \
 		"See on {host} whether the program runs, and whether the request waits for a decision there (`verbsctl ls`, `verbsctl accept`). A request of 15 s or longer (timeout_ms) is told whether the backlog is full.") \
-	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(CM_ANSWERED) | CLUE(MRA_CAME) | CLUE(IWARP) | VBD_CAUSE_KNOWN_PATH, CLUE(REQ_REPEATED) | CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUEST, \
-		"no answer to the connect request came from {peer} in {waited}: the host is down, a firewall drops UDP 4791 there, here or on the way, no RDMA device has that address, the listener's backlog is full, or its program has not decided", \
-		"`ping {host}` tells whether the host is up. There `rdma link` shows whether it has a device; `verbsctl listeners ls` or `rdma resource show cm_id` whether requests wait undecided; else open UDP 4791 both ways.") \
+	X(NO_ANSWER, "no_answer", OUT(CONNECTING) | OUT(UNANSWERED), 0, CLUE(CM_ANSWERED) | CLUE(MRA_CAME) | CLUE(TCP_OPEN) | VBD_CAUSE_KNOWN_PATH, CLUE(REQ_REPEATED) | CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUEST, \
+		"no answer to the connect request came from {peer} in {waited}: {unheard}", \
+		"`ping {host}` tells whether the host is up. There `rdma link` shows whether it has a device; `verbsctl listeners ls` or `rdma resource show cm_id` whether requests wait undecided; else open {transport} both ways.") \
 	X(NOT_CONFIRMED, "not_confirmed", OUT(UNCONFIRMED), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
 		"{host}" VBD_TEXT_NOT_CONFIRMED, VBD_HINT_NOT_CONFIRMED) \
 	X(REJECTED_HERE, "rejected_here", OUT(REJECTED_HERE), 0, 0, 0, 50, GUEST, \
 		"a client of this verbsd rejected the request of {host}", \
 		"Nothing, if that was meant; the event log has the time.") \
-	X(NOT_DECIDED_HERE, "not_decided_here", OUT(NOT_DECIDED), 0, 0, 0, 50, GUEST, \
-		"nobody here accepted or rejected the request of {host} in {waited}", \
-		"Decide sooner (`verbsctl accept`), raise accept_timeout_ms, or let the listener accept by itself: policy auto.") \
-	X(UNDECIDED_HERE, "undecided_here", OUT(UNDECIDED), 0, 0, 0, 50, GUEST, \
-		"the request of {host} has waited {waited} for a decision here", \
-		"Accept or reject it: `verbsctl accept` or `verbsctl reject`.") \
+	X(UNDECIDED_HERE, "undecided_here", OUT(UNDECIDED) | OUT(NOT_DECIDED), 0, 0, 0, 50, GUEST, \
+		"nobody here has accepted or rejected the request of {host} in {waited}", \
+		"Accept or reject it (`verbsctl accept`, `verbsctl reject`), raise accept_timeout_ms, or let the listener accept by itself: policy auto.") \
 	X(NO_REMOTE, "no_remote", OUT(AWAITING) | OUT(NO_REMOTE), 0, 0, 0, 50, GUEST, \
 		"nobody gave the attributes of the peer's queue pair in {waited}", \
 		"Set them: `verbsctl connections remote`, or POST …/remote with manual.local of the peer.") \
@@ -163,11 +145,8 @@
 	X(ACCESS_REFUSED, "access_refused", OUT(ACCESS), 0, 0, 0, 50, GUEST, \
 		"the peer's device refused a {what}: {refusal}", \
 		"Get address, rkey and length from the peer again, and compare them with the request (`explain` shows it); its buffer needs the access for a {op}. A verbsd there tells its own callers which it was (`verbsctl explain`).") \
-	X(LONGER_THAN_RECEIVE_THERE, "longer_than_receive_there", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS) | CLUE(PEER_RECEIVE_SHORTER), 0, 0, 70, GUEST, \
-		"a {what} was longer than a receive of the peer, which has {peer_receive} bytes as it says", \
-		"Send less at a time, or raise recv_size_bytes on the receiving side (`listen --recv-size`).") \
-	X(MESSAGE_TOO_LONG, "message_too_long", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS), CLUE(PEER_RECEIVE_SHORTER), CLUE(LONGER_THAN_HERE), 50, GUEST, \
-		"a {what} did not fit into a receive of the peer (receives here have {receive} bytes): it was longer, or the memory of that receive was gone, as when the program there ends", \
+	X(MESSAGE_TOO_LONG, "message_too_long", OUT(OPERATION) | OUT(INVALID), CLUE(OP_SENDS), 0, CLUE(LONGER_THAN_HERE) | CLUE(PEER_RECEIVE_SHORTER), 50, GUEST, \
+		"a {what} did not fit into a receive of the peer{receive_there}", \
 		"Send less at a time, or raise recv_size_bytes on the receiving side (`listen --recv-size`); see whether the program on {host} still runs.") \
 	X(PEER_QP_FORBIDS, "peer_qp_forbids", OUT(INVALID), CLUE(OP_REMOTE), CLUE(OP_SENDS), 0, 40, GUEST, \
 		"the peer's queue pair does not allow a {what}, has too many reads outstanding, or another path MTU than {path_mtu} bytes", \
@@ -214,11 +193,8 @@
 	X(NOTHING_SENT, "nothing_sent", OUT(UNSENT) | OUT(LATE), CLUE(OP_RECEIVES), VBD_CAUSE_KNOWN_PATH, 0, 57, GUEST, \
 		"{request} has waited {waited} for a message, and the peer has sent none: {signs}", \
 		"See what the program of the peer waits for, and whether it sends on this connection.") \
-	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS, 0, CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
-		"{host} did not acknowledge a {what} in {waited}: {silence}", \
-		"`ping {host}` tells whether the host is up; if it is, look at the connection on the peer's host, then check that {transport} passes both ways.") \
-	X(PEER_SILENT, "peer_silent", OUT(SILENT), 0, CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
-		"{host} no longer answers heartbeats: {silence}", \
+	X(NOT_ACKNOWLEDGED, "not_acknowledged", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), 0, CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, CLUE(SILENT) | CLUE(CM_UNHEARD), 29, GUESTS, \
+		"{host} did not acknowledge {awaited}: {silence}", \
 		"`ping {host}` tells whether the host is up; if it is, look at the connection on the peer's host, then check that {transport} passes both ways. Then connect again.") \
 	X(HELD_BACK, "held_back", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(HELD_BACK), 0, 0, 73, GUEST, \
 		"sends wait here, because the queue pair can't send in its state", \
@@ -229,11 +205,8 @@
 	X(SRQ_DRY, "srq_dry", OUT(WELL) | OUT(STUCK), CLUE(SRQ_EMPTY), 0, 0, 40, GUEST, \
 		"shared receive queue {srq} here has no receive left, so the peer can't send messages", \
 		"Read and delete the messages of the connections that use it, or create one with more receives (`verbsctl srqs create --depth`).") \
-	X(LONGER_THAN_RECEIVE_HERE, "longer_than_receive_here", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT) | CLUE(PEER_LENGTH_TOLD), CLUE(PORT_DOWN), 0, 60, GUEST, \
-		"the peer says that its message had {peer_length} bytes, and a receive here has {receive} bytes", \
-		"Create the listener or connection with a larger recv_size_bytes (`listen --recv-size`), or let the peer send less at a time.") \
-	X(RECEIVE_TOO_SHORT, "receive_too_short", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT), CLUE(PORT_DOWN) | CLUE(PEER_LENGTH_TOLD), 0, 50, GUEST, \
-		"the peer sent a message longer than a receive here, which has {receive} bytes", \
+	X(RECEIVE_TOO_SHORT, "receive_too_short", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT), CLUE(PORT_DOWN), CLUE(PEER_LENGTH_TOLD), 50, GUEST, \
+		"the peer sent a message{of_length} longer than a receive here, which has {receive} bytes", \
 		"Create the listener or connection with a larger recv_size_bytes (`listen --recv-size`), or let the peer send less at a time.") \
 	X(NO_SUCH_KEY_HERE, "no_such_key_here", OUT(REFUSED), CLUE(NO_SUCH_KEY_HERE), CLUE(PORT_DOWN) | CLUE(OTHER_PD_OPEN), 0, 66, GUEST, \
 		"the peer says that it made a {peer_what}, with a key that no memory of this connection's owner has now: it is wrong, or that memory was deleted", \
@@ -295,20 +268,14 @@
 	X(PEER_LEFT_IWARP, "peer_left_iwarp", OUT(PEER_LEFT), CLUE(IWARP), CLUE(PORT_FELL) | CLUE(INBOX_FULL), 0, 52, GUEST, \
 		"the peer disconnected: its program closed the connection or ended, or a device ended it for a request that it refused, which iWARP does not tell", \
 		"See the log of the program on {host}, and compare keys, ranges and access of the last requests with the memory on both sides.") \
-	X(PEER_LEFT_BUSY, "peer_left_busy", OUT(PEER_LEFT), CLUE(OUTSTANDING), CLUE(IWARP) | VBD_CAUSE_PEER_SAID, 0, 50, GUEST, \
-		"the peer disconnected while requests of this side were outstanding: its program ended or was killed", \
-		"See the log on the peer, and connect again when its program runs.") \
 	X(PEER_LEFT_INBOX, "peer_left_inbox_full", OUT(PEER_LEFT), CLUE(INBOX_FULL), CLUE(PORT_FELL) | CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED), 0, 81, GUEST, \
 		"the peer disconnected while all {inbox} receives here held messages that nobody had deleted, so that it could send no more", \
 		"Read and delete messages, or connect with a larger qp.rq_depth.") \
 	X(PEER_LEFT_UNSERVED, "peer_left_unserved", OUT(PEER_LEFT), CLUE(NO_RECEIVE_LEFT) | CLUE(RNR_TOLD), CLUE(PORT_FELL) | CLUE(INBOX_FULL) | CLUE(OUTSTANDING) | CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED), 0, 80, GUEST, \
 		"the peer disconnected after {device} had told it that no receive is posted here", \
 		"Post receives before the peer sends (`verbsctl transfers recv`), or choose a service that does (`--service inbox`).") \
-	X(PEER_LEFT_ALIVE, "peer_left_device_answers", OUT(PEER_LEFT), CLUE(CM_ANSWERED), CLUE(OUTSTANDING) | VBD_CAUSE_PEER_SAID | CLUE(PEER_FORGOT), 0, 31, GUEST, \
-		"the peer disconnected, and its RDMA device still answers: its program closed the connection or ended", \
-		"If that was not meant, see the log of the program on {host}, or of its verbsd.") \
-	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(OUTSTANDING) | CLUE(CM_ANSWERED) | CLUE(IWARP) | VBD_CAUSE_PEER_SAID, CLUE(CM_UNHEARD), 30, GUESTS, \
-		"the peer disconnected: its program closed the connection or ended, or its RDMA device or its host is gone", \
+	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(IWARP) | CLUE(PEER_FORGOT) | CLUE(ACKS_LOST) | VBD_CAUSE_PEER_SAID, CLUE(OUTSTANDING) | CLUE(CM_ANSWERED) | CLUE(CM_UNHEARD), 30, GUESTS, \
+		"the peer disconnected{meanwhile}: its program closed the connection, ended or was killed{gone}", \
 		"If that was not meant, see on {host} whether it is up (`ping {host}`), the log of the program, or its verbsd, and whether `rdma link` still lists the device.") \
 	X(LISTENER_DELETED, "listener_deleted", OUT(CLOSED), CLUE(LISTENER_DELETED), 0, 0, 50, GUEST, \
 		"a client of this verbsd deleted the listener while the request of {host} waited for a decision", \
@@ -318,10 +285,7 @@
 		"Nothing; the event log has the time.") \
 	X(CANCELLED_HERE, "cancelled_here", OUT(CANCELLED), 0, 0, 0, 30, GUEST, \
 		"a client cancelled {request} while the device held requests of it, which only the end of the queue pair takes back", \
-		"Connect again. A transfer whose peer takes what it sends can be cancelled without that.") \
-	X(STOPPED_HERE, "stopped_here", OUT(STOPPED), 0, 0, 0, 30, UNIT("the end of the daemon ends its API"), \
-		"this verbsd was stopped", \
-		"Connect again when verbsd runs again.")
+		"Connect again. A transfer whose peer takes what it sends can be cancelled without that.")
 /* clang-format on */
 
 #endif

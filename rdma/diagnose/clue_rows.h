@@ -115,9 +115,9 @@
 		"a verbsd at {host} answers that it does not know the connection") \
 	X(PEER_ANEW, facts->peer_replied && facts->peer_anew, \
 		"the verbsd of {host} was started after this connection was established") \
-	X(PEER_RECEIVE_SHORTER, op->sends && report->known && report->recv_size_bytes && incident->length_bytes > report->recv_size_bytes, \
+	X(PEER_RECEIVE_SHORTER, is_receive_shorter(facts), \
 		"the verbsd of {host} reports receives of {peer_receive} bytes") \
-	X(PEER_LENGTH_TOLD, report->known && traits_of(report->op)->sends && report->length_bytes > incident->recv_size_bytes, \
+	X(PEER_LENGTH_TOLD, is_length_told(facts), \
 		"the verbsd of {host} reports that its {peer_op} had {peer_length} bytes") \
 	X(NO_SUCH_KEY_HERE, facts->judged == VBD_REPORT_MEMORY_NO_SUCH_KEY, \
 		"the verbsd of {host} reports a {peer_what}, and no memory here has its key") \

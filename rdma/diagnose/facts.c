@@ -155,6 +155,25 @@ static bool is_infiniband(const struct vbd_facts *facts)
 	return facts->port_known && strcmp(facts->port.link_layer, "infiniband") == 0;
 }
 
+/* Receives of the peer, which its verbsd reports, are shorter than the message. */
+static bool is_receive_shorter(const struct vbd_facts *facts)
+{
+	const struct vbd_report *report = &facts->peer_report;
+	const struct vbd_incident *incident = &facts->incident;
+
+	return report->known && report->recv_size_bytes && incident->op >= 0 &&
+	       vbd_ops[incident->op].sends && incident->length_bytes > report->recv_size_bytes;
+}
+
+/* The peer's message, of which its verbsd reports the length, is longer than a receive here. */
+static bool is_length_told(const struct vbd_facts *facts)
+{
+	const struct vbd_report *report = &facts->peer_report;
+
+	return report->known && report->op >= 0 && vbd_ops[report->op].sends &&
+	       report->length_bytes > facts->incident.recv_size_bytes;
+}
+
 static bool is_word_at(const char *text, const char *name)
 {
 	size_t len = strlen(name);
@@ -193,23 +212,68 @@ static size_t fill_word(const char *text, const struct vbd_facts *facts, char *o
 	return 0;
 }
 
+static const char *find_clause(const char *text, const struct vbd_facts *facts, size_t *ret_len)
+{
+	const struct vbd_incident *incident = &facts->incident;
+	struct vbd_rejection rejection;
+
+#define CLAUSE(name, condition, clause, usual)           \
+	if (is_word_at(text, #name)) {                   \
+		*ret_len = sizeof("{" #name "}") - 1;    \
+		return (condition) ? (clause) : (usual); \
+	}
+	VBD_CLAUSE_MAP(CLAUSE)
+#undef CLAUSE
+	return NULL;
+}
+
+static void append(char *buffer, size_t size, size_t *at, const char *text)
+{
+	(void)snprintf(buffer + *at, size - *at, "%s", text);
+	*at += strlen(buffer + *at);
+}
+
+static char *fill_clauses(
+	const char *text, const struct vbd_facts *facts, char *buffer, size_t size)
+{
+	size_t at = 0, len = 0;
+
+	buffer[0] = '\0';
+	while (*text && at + 1 < size) {
+		const char *clause = *text == '{' ? find_clause(text, facts, &len) : NULL;
+		const char letter[] = {*text, '\0'};
+
+		append(buffer, size, &at, clause ? clause : letter);
+		text += clause ? len : 1;
+	}
+	return buffer;
+}
+
+char *vbd_words_usual(const char *text, char *buffer, size_t size)
+{
+	static const struct vbd_facts unknown;
+
+	return fill_clauses(text, &unknown, buffer, size);
+}
+
+/* The longest text with its clauses, and with placeholders. */
+#define TEXT_BYTES 768
+
 char *vbd_words_fill(const char *text, const struct vbd_facts *facts, char *buffer, size_t size)
 {
+	char whole[TEXT_BYTES];
 	size_t at = 0;
 
+	buffer[0] = '\0';
+	text = fill_clauses(text, facts, whole, sizeof(whole));
 	while (*text && at + 1 < size) {
 		char filled[WORD_BYTES] = "";
 		size_t len = *text == '{' ? fill_word(text, facts, filled) : 0;
+		const char letter[] = {*text, '\0'};
 
-		if (!len) {
-			buffer[at++] = *text++;
-			continue;
-		}
-		(void)snprintf(buffer + at, size - at, "%s", filled);
-		at += strlen(buffer + at);
-		text += len;
+		append(buffer, size, &at, len ? filled : letter);
+		text += len ? len : 1;
 	}
-	buffer[at] = '\0';
 	return buffer;
 }
 

@@ -291,12 +291,7 @@ bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_
 	X(patience, "less", span, patience_ms * VBD_NS_PER_MS) \
 	X(words, "", text, incident->words) \
 	X(told, "it does not say why", text, told ? rejection.text : NULL) \
-	X(told_advice, "See the log of the peer.", text, told ? rejection.advice : NULL) \
-	/* A key that worked for a part of the transfer is neither wrong nor of before. */ \
-	X(refusal, "the key is wrong or old, the range goes past the end, or the peer does not grant that access", text, incident->done_bytes ? "memory there was closed while the transfer ran, as when its program ends, or the rest goes past its end, since the key was right for the first bytes" : NULL) \
-	X(silence, "its host or queue pair is gone, or a firewall or cable between is cut", text, facts->answered ? "its RDMA device answers, so its queue pair is gone, or packets get lost on the way" : NULL) \
-	X(reset, "", text, facts->iwarp ? ", or a firewall resets connections to it" : NULL) \
-	X(transport, "UDP 4791", text, facts->iwarp ? "its TCP port" : is_infiniband(facts) ? "the traffic of RDMA" : NULL) \
+	X(told_advice, "Do what it says; its log has more.", text, told ? rejection.advice : NULL) \
 	X(reject, "it gives no reason", text, rejected ? why.detail : NULL) \
 	X(reject_advice, "See the log of the peer.", text, rejected ? why.hint : NULL) \
 	X(error, "the reason is not known", error, incident->error.text) \
@@ -355,6 +350,42 @@ bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_
 	X(flushed_sends, "0", number, facts->flushed_sends) \
 	X(flushed_receives, "0", number, facts->flushed_receives)
 /* clang-format on */
+
+/* clang-format off */
+/*
+ * Parts of a text that depend on a fact. X(name, condition, text, usual): `text` takes the place of
+ * the name if `condition`, an expression over the variables of find_clause(), is true; else `usual`
+ * does. Both may have placeholders of VBD_WORD_MAP. Without facts each condition is false.
+ */
+#define VBD_CLAUSE_MAP(X) \
+	X(router, facts->netroute_known && facts->netroute.gateway, "the router {next_hop} to ", "") \
+	/* A key that worked for a part of the transfer is neither wrong nor of before. */ \
+	X(refusal, incident->done_bytes, \
+		"memory there was closed while the transfer ran, as when its program ends, or the rest goes past its end, since the key was right for the first bytes", \
+		"the key is wrong or old, the range goes past the end, or the peer does not grant that access") \
+	X(awaited, incident->outcome == VBD_OUTCOME_SILENT, "the heartbeats", "a {what} in {waited}") \
+	X(silence, facts->answered, \
+		"its RDMA device answers, so its queue pair is gone, or packets get lost on the way", \
+		"its host or queue pair is gone, or a firewall or cable between is cut") \
+	X(unheard, facts->iwarp, \
+		"the host is down, a firewall drops the TCP port, or a program that is not iWARP listens there", \
+		"the host is down, a firewall drops UDP 4791 there, here or on the way, no RDMA device has that address, the listener's backlog is full, or its program has not decided") \
+	X(transport, facts->iwarp || is_infiniband(facts), "the traffic of RDMA", "UDP 4791") \
+	X(reset, facts->iwarp, ", or a firewall resets connections to it", "") \
+	X(otherwise, facts->iwarp, "is no program of iWARP", "listens there at another address of its host only") \
+	X(said, vbd_rejection_read(incident->words, &rejection), "{told}", "\"{words}\"") \
+	X(refuser, vbd_rejection_read(incident->words, &rejection), "verbsd", "program") \
+	X(receive_there, is_receive_shorter(facts), \
+		", which has {peer_receive} bytes as it says", \
+		" (receives here have {receive} bytes): it was longer, or the memory of that receive was gone, as when the program there ends") \
+	X(of_length, is_length_told(facts), " of {peer_length} bytes,", "") \
+	X(meanwhile, incident->outstanding, " while requests of this side were outstanding", "") \
+	X(gone, facts->answered, "; its RDMA device still answers", ", or its RDMA device or its host is gone")
+/* clang-format on */
+
+/** vbd_words_usual - write @text with the usual text of each clause, for readers without a case;
+ * its placeholders stay. Cut if need be; returns @buffer. */
+char *vbd_words_usual(const char *text, char *buffer, size_t size);
 
 /** vbd_words_fill - write @text with its placeholders replaced, cut if need be; returns @buffer */
 char *vbd_words_fill(const char *text, const struct vbd_facts *facts, char *buffer, size_t size);

@@ -53,28 +53,12 @@ static void put_kind(enum vbd_why_kind kind)
 	}
 }
 
-/* Names in braces stand for the values of a connection, and these for a clause: the usual one is
- * printed. */
 static void put_row_text(const char *text)
 {
-	static const char *const clauses[] = {"{refusal}", "{silence}", "{transport}", "{reset}"};
-	static const struct vbd_facts unknown;
-	char usual[VBD_DIAGNOSIS_BYTES];
+	char usual[2 * VBD_DIAGNOSIS_BYTES];
 
-	for (const char *rest = text; *rest;) {
-		size_t len = 1;
-
-		usual[0] = *rest;
-		usual[1] = '\0';
-		for (size_t i = 0; i < VBD_ARRAY_LEN(clauses); i++) {
-			if (strncmp(rest, clauses[i], strlen(clauses[i])) != 0)
-				continue;
-			len = strlen(clauses[i]);
-			(void)vbd_words_fill(clauses[i], &unknown, usual, sizeof(usual));
-		}
-		put_text(usual, strlen(usual));
-		rest += len;
-	}
+	(void)vbd_words_usual(text, usual, sizeof(usual));
+	put_text(usual, strlen(usual));
 }
 
 static void put_diagnoses(void)

@@ -41,7 +41,7 @@ await stage("nobody is there: no listener, no host, no route, no name", async ()
 	await says(near, await failed(near, { dst_addr: "203.0.113.9", dst_port: 7999 }), "route_without_rdma");
 	await run("ip", "link", "del", "plain0");
 	await run("ip", "link", "set", "dev", NETDEV, "arp", "on");
-	await says(near, await failed(near, { dst_addr: `${NETWORK}.254`, dst_port: 7999, timeout_ms: 8000 }), "no_such_host");
+	await says(near, await failed(near, { dst_addr: `${NETWORK}.254`, dst_port: 7999, timeout_ms: 8000 }), "host_gone");
 });
 
 await stage("a host that does not answer, and one that went", async () => {
@@ -55,7 +55,7 @@ await stage("a host that does not answer, and one that went", async () => {
 	await says_at_last(near, open, "neighbour_by_hand");
 	await near.end_of(ended.id);
 	await says(near, ended, "neighbour_by_hand");
-	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR.replace(/\d+$/, "99"), dst_port: 7999, ...BRIEF }), "silent_tcp");
+	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR.replace(/\d+$/, "99"), dst_port: 7999, ...BRIEF }), "no_answer");
 	const gone = await begin(near, { dst_addr: silent, dst_port: 7999, ...BRIEF });
 
 	await near.connection_in(gone.id, "connecting");
@@ -82,7 +82,7 @@ await stage("a program that refuses, with words and without", async () => {
 	await says(near, silent, "refused_by_program");
 	const closed = await far.listen({ addr, port: next_port(), accept: "reject" });
 
-	await says(near, await failed(near, { dst_port: closed.port }), "refused_by_verbsd");
+	await says(near, await failed(near, { dst_port: closed.port }), "refused_with_words");
 });
 
 await stage("a request that nobody decides", async () => {
@@ -97,8 +97,8 @@ await stage("a request that nobody decides", async () => {
 	const hasty = await far.listen({ addr, port: next_port(), accept: "manual", accept_timeout_ms: 300 });
 	const other = await begin(near, { dst_port: hasty.port });
 
-	await says(far, await far.end_of((await requested(hasty)).id), "not_decided_here");
-	await says(near, await near.end_of(other.id), "refused_by_verbsd");
+	await says(far, await far.end_of((await requested(hasty)).id), "undecided_here");
+	await says(near, await near.end_of(other.id), "refused_with_words");
 	const brief = await far.listen({ addr, port: next_port(), accept: "manual", accept_timeout_ms: 60_000 });
 
 	const asking = await begin(near, { dst_port: brief.port });
@@ -107,7 +107,7 @@ await stage("a request that nobody decides", async () => {
 	await far.call("DELETE", `/v1/listeners/${brief.id}`);
 	await says(far, await far.end_of(waiting.id), "listener_deleted");
 	await near.end_of(asking.id);
-	await says(near, asking, "refused_by_verbsd");
+	await says(near, asking, "refused_with_words");
 });
 
 // The kernel counts those requests for the backlog that the daemon has not taken from it.
@@ -318,8 +318,8 @@ await stage("a message longer than the receive: both sides tell both lengths", a
 
 	await move("send", here, { size_bytes: 65536 });
 	await near.end_of(here.id);
-	await says_at_last(near, here, "longer_than_receive_there");
-	const told = await says_at_last(far, await far.end_of(there.id), "longer_than_receive_here");
+	await says_at_last(near, here, "message_too_long");
+	const told = await says_at_last(far, await far.end_of(there.id), "receive_too_short");
 
 	ok(told.summary.includes("65536"), `the length of the message is not in: ${told.summary}`);
 	equal(told.peer_report.length_bytes, 65536, "the length that the peer reported");
@@ -430,7 +430,7 @@ await stage_mute("a peer that closes, and a peer that is killed", async () => {
 
 	await far.post(`${CONNECTION}/${there.id}/close`, {}, WAIT_S);
 	await says(far, there, "closed_here");
-	await says_of_one(near, "peer_left_device_answers", () => near.end_of(here.id));
+	await says_of_one(near, "peer_left", () => near.end_of(here.id));
 	const [wired, across] = await pair({}, {}, LAB_SIW_ADDR);
 
 	await far.post(`${CONNECTION}/${across.id}/close`, {}, WAIT_S);
@@ -442,7 +442,7 @@ await stage_mute("a peer that closes, and a peer that is killed", async () => {
 	far.kill("SIGKILL");
 	await far.end();
 	await waits;
-	await says(near, await near.end_of(other.id), "peer_left_busy");
+	await says(near, await near.end_of(other.id), "peer_left");
 });
 
 await stage("the address is taken from under a connection", async () => {
@@ -520,7 +520,7 @@ await stage("a program that is not iWARP", async () => {
 
 	closing.listen(next_port(), LAB_SIW_ADDR);
 	await once(closing, "listening");
-	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR, dst_port: closing.address().port }), "tcp_closed");
+	await says(near, await failed(near, { dst_addr: LAB_SIW_ADDR, dst_port: closing.address().port }), "refused_by_program");
 	closing.close();
 });
 
@@ -535,7 +535,7 @@ await stage_mute("the device is removed", async () => {
 	// The daemon that learns of the removal first may disconnect the other before that learns of it.
 	for (const [daemon, connection] of ends)
 		await (connection.end_code === "device_removed" ? says(daemon, connection, "device_removed")
-			: says_of_one(daemon, "peer_left_device_answers", () => connection));
+			: says_of_one(daemon, "peer_left", () => connection));
 });
 
 // --- the table -----------------------------------------------------------------------------------------------------

@@ -153,7 +153,7 @@ await scenario("a cable that was out for a moment, a route that moved, and a rou
 	await run("ip", "-6", "route", "del", SUBNET, "dev", "rdma0");
 
 	await run("ip", "-6", "route", "add", `${BEHIND_ROUTER}/128`, "via", ROUTER, "dev", HERE);
-	await says(daemon, await failed(daemon, { dst_addr: BEHIND_ROUTER, dst_port: PORT }), "router_silent");
+	await says(daemon, await failed(daemon, { dst_addr: BEHIND_ROUTER, dst_port: PORT }), "host_gone");
 	await run("ip", "addr", "add", `${OWN_ADDR}/32`, "dev", "lo");
 	await says(daemon, await failed(daemon, { dst_addr: OWN_ADDR, dst_port: PORT }), "own_address_without_rdma");
 	await run("ip", "addr", "del", `${OWN_ADDR}/32`, "dev", "lo");

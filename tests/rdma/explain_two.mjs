@@ -56,7 +56,7 @@ await scenario("MTUs that differ are told before the first byte", async () => {
 	await spoiled(jumbo, wide, async () => {
 		const connection = await daemon.post("/v1/connections", { dst_addr: peer_addr, dst_port: port });
 
-		equal(await cause_of(daemon, connection), "refused_by_verbsd", "the cause");
+		equal(await cause_of(daemon, connection), "refused_with_words", "the cause");
 		equal((await daemon.connection(connection.id)).error.detail.includes("path MTU"), true, "the error names the path MTU");
 	});
 	const open = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
@@ -168,7 +168,7 @@ await scenario("the first line names what is wrong with the network", async () =
 	const silent = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { heartbeat_ms: 500 } });
 
 	await daemon.until(`/v1/connections/${silent.id}`, "an answered heartbeat", ({ heartbeats }) => heartbeats.answered > 0);
-	await spoiled(lossy(100), lossless, () => says(silent, "peer_silent"));
+	await spoiled(lossy(100), lossless, () => says(silent, "not_acknowledged"));
 	// The kernel forgets a host that has not answered for some seconds.
 	await daemon.connect({ dst_addr: peer_addr, dst_port: port });
 	await spoiled(lossy(100), lossless, async () => {
@@ -188,8 +188,14 @@ await scenario("the first line tells a device that answers when the peer has dis
 
 	// The service rping ends a connection whose peer does not speak its protocol.
 	await daemon.post(`/v1/connections/${connection.id}/messages`, { data: "hello" }, WAIT_S);
-	await until("peer_left_device_answers", async () => await cause_of(daemon, connection) === "peer_left_device_answers");
-	await spoiled(deaf, hearing, () => until("peer_left", async () => await cause_of(daemon, connection) === "peer_left"));
+	const left = async (says) => {
+		const { cause } = await daemon.get(`/v1/connections/${connection.id}/explain`);
+
+		return cause?.code === "peer_left" && cause.detail.includes(says);
+	};
+
+	await until("peer_left, and its device answers", () => left("still answers"));
+	await spoiled(deaf, hearing, () => until("peer_left, or its host is gone", () => left("its host is gone")));
 	await daemon.stop();
 });
 
@@ -201,10 +207,10 @@ await scenario("the first line names what may drop a port of TCP", async () => {
 	await run("tc", "qdisc", "add", "dev", "siwnet0", "clsact");
 	await run("tc", "filter", "add", "dev", "siwnet0", "egress", "protocol", "ip", "flower", "ip_proto", "tcp", "dst_port", "7904",
 		"action", "drop");
-	await until("silent_tcp", async () => {
+	await until("no_answer", async () => {
 		const connection = await daemon.post("/v1/connections", { dst_addr, dst_port: 7904, timeout_ms: 2000 });
 
-		return await cause_of(daemon, connection) === "silent_tcp";
+		return await cause_of(daemon, connection) === "no_answer";
 	});
 	await run("tc", "qdisc", "del", "dev", "siwnet0", "clsact");
 	await daemon.stop();

@@ -99,8 +99,8 @@ SVC_TEST(test_explain__a_connection_that_is_well)
 	vbd_explain_connection(pair.passive, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_first_line(
 		"The connection with 10.0.0.1 port # on fake0 was closed: the peer "
-		"disconnected: its program "
-		"closed the connection or ended, or its RDMA device or its host is gone.");
+		"disconnected: its program closed the connection, ended or was killed, or its RDMA "
+		"device or its host is gone.");
 }
 
 /* A pair of which the active side has @params, with the service echo at the passive one. */
@@ -319,7 +319,7 @@ SVC_TEST(test_explain__a_reader_does_not_learn_what_the_peer_said)
 	*said = (struct vbd_private_data){.message = VBD_CM_MESSAGE_REJECT, .length_bytes = 7};
 	memcpy(said->bytes, "go away", 7);
 	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_said("said \"go away\"");
+	assert_said("refused: \"go away\"");
 	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_READ, &explained);
 	assert_null(strstr(explained.summary, "go away"));
 	assert_string_equal(explained.facts.incident.words, "");
@@ -844,7 +844,7 @@ SVC_TEST(test_explain__a_dead_port_explains_that_an_address_is_not_resolved)
 	fake_netroute(&netroute);
 	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
 	explain_unresolved(svc);
-	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_NO_SUCH_HOST);
+	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_HOST_GONE);
 	svc->device->port.state = IBV_PORT_DOWN;
 	svc_ask_ports(svc);
 	explain_unresolved(svc);
