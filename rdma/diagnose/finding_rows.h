@@ -39,7 +39,7 @@
 		"The route to the peer leaves by {netdev}, which has no RDMA device.", \
 		"the route to the peer leaves by an interface that no RDMA device belongs to", \
 		"Add a route over an interface that `rdma link` lists, or give the interface a device, for example with `rdma link add rxe0 type rxe netdev IF`.") \
-	X(NEIGHBOUR_FAILED, "neighbour_failed", ERROR, is_neighbour(facts, "failed"), \
+	X(NEIGHBOUR_FAILED, "neighbour_failed", ERROR, SEEN(NEIGHBOUR_SILENT) && is_neighbour(facts, "failed"), \
 		"No answer of {hop} came on {netdev}: the neighbour entry is failed.", \
 		"the next hop does not answer ARP or neighbour discovery", \
 		"Check that the host is up and has that address, and check the cable and the VLAN on both sides.") \

@@ -220,6 +220,15 @@ static bool has_neighbour(void)
 	       (strcmp(neighbour, "failed") != 0 && strcmp(neighbour, "incomplete") != 0);
 }
 
+static bool is_found_silent(void)
+{
+	for (size_t i = 0; i < findings.count; i++) {
+		if (findings.items[i].code == VBD_FINDING_NEIGHBOUR_FAILED)
+			return true;
+	}
+	return false;
+}
+
 static bool is_well_there(void)
 {
 	const struct vbd_report *report = &facts.peer_report;
@@ -318,6 +327,9 @@ static const struct claim {
 	{"the host answers", does_not_answer, NULL,
 		{VBD_CAUSE_QP_GONE_THERE, VBD_CAUSE_BACKLOG_FULL_THERE, VBD_CAUSE_NOT_TAKEN_YET,
 			VBD_CAUSE_WAY_TOO_NARROW, VBD_CAUSE_TIMEOUT_TOO_SHORT}},
+	{"the host answers, whose neighbour entry has failed", is_found_silent, NULL,
+		{VBD_CAUSE_QP_GONE_THERE, VBD_CAUSE_BACKLOG_FULL_THERE, VBD_CAUSE_NOT_TAKEN_YET,
+			VBD_CAUSE_NO_ANSWER, VBD_CAUSE_NOT_ACKNOWLEDGED}},
 	{"the next hop has no hardware address", has_neighbour, NULL, {VBD_CAUSE_HOST_GONE}},
 	{"the connection is gone on the other side", is_well_there, NULL,
 		{VBD_CAUSE_QP_GONE_THERE, VBD_CAUSE_STOPPED_THERE, VBD_CAUSE_CLOSED_THERE,

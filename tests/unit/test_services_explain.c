@@ -155,6 +155,7 @@ SVC_TEST(test_explain__facts_are_those_of_the_connection)
 	params.min_rnr_timer = 9;
 	params.initiator_depth = 6;
 	params.qp.poll = VBD_POLL_BUSY;
+	params.qp.heartbeat_ms = 60000;
 	pair = pair_with(svc, &params);
 	pair.active->conn->lost_packets = 11;
 	/* The worker counts the channel when it has taken it. */
@@ -162,8 +163,8 @@ SVC_TEST(test_explain__facts_are_those_of_the_connection)
 		svc_turn(svc);
 	vbd_explain_gather(pair.active, NULL, &active);
 	vbd_explain_gather(pair.passive, NULL, &passive);
-	assert_true(active.open && active.established && active.reliable);
-	assert_false(active.hung_up || active.watched || active.iwarp || active.soft_roce);
+	assert_true(active.open && active.established && active.reliable && active.watched);
+	assert_false(active.hung_up || passive.watched || active.iwarp || active.soft_roce);
 	assert_int_equal(active.deadline_ms, 0);
 	assert_int_equal(active.waited_ms, 0);
 	assert_true(active.mtu_asked);
