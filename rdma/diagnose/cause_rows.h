@@ -178,7 +178,7 @@
 	X(LOSSY, "path_lossy", OUT(WELL), CLUE(RUNS_ON) | CLUE(MANY_GAPS), 0, 0, 35, GUESTS, \
 		"the path to {host} loses packets, which slows {request}: {done} of {length} bytes are done after {waited}", \
 		"Look for drops: `ip -s link show {netdev}`, switches and flow control on the way.") \
-	X(ACKS_LATE, "acks_late", VBD_CAUSE_NO_PROGRESS | OUT(SILENT) | OUT(PEER_LEFT), CLUE(ACKS_LOST), CLUE(RNR_CAME), 0, 54, UNIT("the reports of two guests travel with the packets that get lost"), \
+	X(ACKS_LATE, "acks_late", VBD_CAUSE_NO_PROGRESS | OUT(SILENT) | OUT(PEER_LEFT), CLUE(ACKS_LOST), CLUE(RNR_CAME) | CLUE(PORT_DOWN), 0, 54, UNIT("the reports of two guests travel with the packets that get lost"), \
 		"acknowledgements came too late or got lost between {host} and this side: one side waited for them, and nothing had failed on the other", \
 		"Raise qp.ack_timeout (each step doubles the time) and qp.retry_count of the side that waited, and look for drops: `ip -s link show {netdev}`, switches and flow control.") \
 	X(TIMEOUT_TOO_SHORT, "timeout_too_short", OUT(UNACKED), CLUE(SLOW_WAY), CLUE(RNR_CAME) | VBD_CAUSE_KNOWN_PATH, 0, 62, GUESTS, \
@@ -226,7 +226,7 @@
 	X(OTHER_PD, "other_pd", OUT(REFUSED), CLUE(OTHER_PD_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \
 		"the peer reached for memory here that is in another protection domain than its connection", \
 		"Create buffer and listener in one protection domain (`--pd`).") \
-	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN) | VBD_CAUSE_JUDGED_HERE, 0, 50, GUEST, \
+	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN) | CLUE(NOTHING_OPEN) | CLUE(OTHER_PD_OPEN) | VBD_CAUSE_JUDGED_HERE, 0, 50, GUEST, \
 		"the peer reached for memory that it may not use: {open}, and its key is another or an old one, its range goes past the end, or its access is not granted", \
 		"Compare what {host} asked for (`explain` there shows address, key and length) with the buffers and windows here and their access.") \
 	X(SPEAKS_OTHERWISE, "speaks_otherwise", OUT(SERVICE), 0, 0, 0, 50, GUEST, \
@@ -259,7 +259,7 @@
 	X(STARTED_ANEW_THERE, "started_anew_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FORGOT) | CLUE(PEER_ANEW), 0, 0, 68, GUEST, \
 		"the verbsd at {host} was started anew while the connection was up: it was stopped or killed, or its host was restarted", \
 		"Connect again; see on {host} why it ended (`journalctl -u verbsd`).") \
-	X(FORGOTTEN_THERE, "forgotten_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FORGOT), CLUE(PEER_ANEW), 0, 57, GUEST, \
+	X(FORGOTTEN_THERE, "forgotten_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FORGOT), CLUE(PEER_ANEW) | CLUE(PORT_DOWN), 0, 57, GUEST, \
 		"a verbsd runs at {host} and does not know the connection: a client has deleted it there, or the peer was another program or verbsd, which closed it or ended", \
 		"See the event log of that verbsd for the deletion, else the log of the program on {host} that had the connection; connect again.") \
 	X(PEER_LEFT_FALL, "peer_left_after_fall", OUT(PEER_LEFT), CLUE(PORT_FELL), 0, 0, 60, GUEST, \
@@ -274,7 +274,7 @@
 	X(PEER_LEFT_UNSERVED, "peer_left_unserved", OUT(PEER_LEFT), CLUE(NO_RECEIVE_LEFT) | CLUE(RNR_TOLD), CLUE(PORT_FELL) | CLUE(INBOX_FULL) | CLUE(OUTSTANDING) | CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED), 0, 80, GUEST, \
 		"the peer disconnected after {device} had told it that no receive is posted here", \
 		"Post receives before the peer sends (`verbsctl transfers recv`), or choose a service that does (`--service inbox`).") \
-	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(IWARP) | CLUE(PEER_FORGOT) | CLUE(ACKS_LOST) | VBD_CAUSE_PEER_SAID, CLUE(OUTSTANDING) | CLUE(CM_ANSWERED) | CLUE(CM_UNHEARD), 30, GUESTS, \
+	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(IWARP) | CLUE(PORT_FELL) | CLUE(PEER_FORGOT) | CLUE(ACKS_LOST) | VBD_CAUSE_PEER_SAID, CLUE(OUTSTANDING) | CLUE(CM_ANSWERED) | CLUE(CM_UNHEARD), 30, GUESTS, \
 		"the peer disconnected{meanwhile}: its program closed the connection, ended or was killed{gone}", \
 		"If that was not meant, see on {host} whether it is up (`ping {host}`), the log of the program, or its verbsd, and whether `rdma link` still lists the device.") \
 	X(LISTENER_DELETED, "listener_deleted", OUT(CLOSED), CLUE(LISTENER_DELETED), 0, 0, 50, GUEST, \
