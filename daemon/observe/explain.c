@@ -234,17 +234,16 @@ static const struct vbd_timeline_entry *find_preceding(const struct vbd_conn *co
 					   : source == VBD_SOURCE_ASYNC ? VBD_TIMELINE_ASYNC_EVENT
 									: VBD_TIMELINE_KIND_COUNT;
 	const struct vbd_timeline *timeline = &conn->timeline;
-	uint32_t count = timeline->count;
+	uint32_t count = 0;
 
 	if (!first->at_ns)
 		return NULL;
-	while (count && timeline->entries[count - 1]->at_ns > first->at_ns)
-		count--;
-	if (count && timeline->entries[count - 1]->kind == own)
-		count--;
 	/* A failed completion that replaces the peer's disconnect comes after the drain has begun,
-	 * and a deadline has no entry of its own. */
-	while (count && is_consequence(timeline->entries[count - 1]))
+	 * and may be noted after the end. */
+	while (count < timeline->count && timeline->entries[count]->at_ns <= first->at_ns &&
+		!is_consequence(timeline->entries[count]))
+		count++;
+	if (count && timeline->entries[count - 1]->kind == own)
 		count--;
 	return count ? timeline->entries[count - 1] : NULL;
 }

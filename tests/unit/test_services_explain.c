@@ -261,6 +261,10 @@ SVC_TEST(test_explain__the_first_failure_is_the_cause_and_flushes_are_counted)
 	assert_non_null(explained.preceding);
 	assert_int_equal(explained.preceding->kind, VBD_TIMELINE_STATE);
 	assert_string_equal(explained.preceding->what, "established");
+	/* The completion may be noted after the states that it led to. */
+	active->conn->qp.first_error.at_ns = vbd_clock_mono_ns();
+	vbd_explain_connection(active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
+	assert_string_not_equal(explained.preceding->what, "failed");
 	assert_true(has(VBD_FINDING_FLUSHED));
 	assert_false(has(VBD_FINDING_PEER_BUSY_HANG_UP));
 	assert_false(has(VBD_FINDING_DEAD_PEER)); /* an ended connection has no predictions */
