@@ -16,8 +16,7 @@
 	X(DEVICE_GONE, facts->device_removed || incident->outcome == VBD_OUTCOME_DEVICE_LOST, \
 		"device {device} was removed") \
 	X(FAULT, incident->fault, "the fault {fault}, which a client asked for, hit the connection") \
-	X(PORT_DOWN, is_port_down(facts), \
-		"port {port_num} of {device} is {port_state}") \
+	X(PORT_DOWN, is_port_down(facts), "port {port_num} of {device} is {port_state}") \
 	X(PORT_FELL, is_port_fallen(facts), "a port of {device} went down meanwhile") \
 	X(ADDRESS_GONE, facts->sgid_known && facts->sgid_gone, \
 		"the GID table of {device} no longer has the connection's address") \
@@ -48,8 +47,7 @@
 		"the question for the name was not answered") \
 	X(MTU_TOO_LARGE, routed && !facts->iwarp && netroute->mtu_bytes && facts->path_mtu_bytes + HEADER_BYTES > netroute->mtu_bytes, \
 		"the path MTU is {path_mtu}, and {netdev} carries {route_mtu} with all headers") \
-	X(RNR_CAME, is_without_receive(incident), \
-		"the peer answered that it has no receive posted ({rnr_came} times)") \
+	X(RNR_CAME, is_without_receive(incident), "the peer answered that it has no receive posted ({rnr_came} times)") \
 	X(RNR_TOLD, traces[VBD_TRACE_RNR_TOLD], \
 		"{device} answered peers that no receive is posted ({rnr_told} times)") \
 	X(NO_RECEIVE_LEFT, incident->no_receive_left, "no receive was posted here") \
@@ -115,10 +113,8 @@
 		"a verbsd at {host} answers that it does not know the connection") \
 	X(PEER_ANEW, facts->peer_replied && facts->peer_anew, \
 		"the verbsd of {host} was started after this connection was established") \
-	X(PEER_RECEIVE_SHORTER, is_receive_shorter(facts), \
-		"the verbsd of {host} reports receives of {peer_receive} bytes") \
-	X(PEER_LENGTH_TOLD, is_length_told(facts), \
-		"the verbsd of {host} reports that its {peer_op} had {peer_length} bytes") \
+	X(PEER_RECEIVE_SHORTER, is_receive_shorter(facts), "the verbsd of {host} reports receives of {peer_receive} bytes") \
+	X(PEER_LENGTH_TOLD, is_length_told(facts), "the verbsd of {host} reports that its {peer_op} had {peer_length} bytes") \
 	X(NO_SUCH_KEY_HERE, facts->judged == VBD_REPORT_MEMORY_NO_SUCH_KEY, \
 		"the verbsd of {host} reports a {peer_what}, and no memory here has its key") \
 	X(PAST_END_HERE, facts->judged == VBD_REPORT_MEMORY_PAST_END, \

@@ -227,10 +227,14 @@ static const char *find_clause(const char *text, const struct vbd_facts *facts, 
 	return NULL;
 }
 
-static void append(char *buffer, size_t size, size_t *at, const char *text)
+/* Put @text, or else @letter, at the end of the text in @buffer. */
+static void append(char *buffer, size_t size, size_t *at, const char *text, char letter)
 {
-	(void)snprintf(buffer + *at, size - *at, "%s", text);
-	*at += strlen(buffer + *at);
+	if (!text)
+		buffer[(*at)++] = letter;
+	while (text && *text && *at + 1 < size)
+		buffer[(*at)++] = *text++;
+	buffer[*at] = '\0';
 }
 
 static char *fill_clauses(
@@ -241,9 +245,8 @@ static char *fill_clauses(
 	buffer[0] = '\0';
 	while (*text && at + 1 < size) {
 		const char *clause = *text == '{' ? find_clause(text, facts, &len) : NULL;
-		const char letter[] = {*text, '\0'};
 
-		append(buffer, size, &at, clause ? clause : letter);
+		append(buffer, size, &at, clause, *text);
 		text += clause ? len : 1;
 	}
 	return buffer;
@@ -269,9 +272,8 @@ char *vbd_words_fill(const char *text, const struct vbd_facts *facts, char *buff
 	while (*text && at + 1 < size) {
 		char filled[WORD_BYTES] = "";
 		size_t len = *text == '{' ? fill_word(text, facts, filled) : 0;
-		const char letter[] = {*text, '\0'};
 
-		append(buffer, size, &at, len ? filled : letter);
+		append(buffer, size, &at, len ? filled : NULL, *text);
 		text += len ? len : 1;
 	}
 	return buffer;
