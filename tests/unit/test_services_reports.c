@@ -294,6 +294,19 @@ static struct vbd_peer_report judge_anew(
 	return *connection->peer_report;
 }
 
+/* The device may refuse after the peer has reported: the reply to a later question is judged. */
+SVC_TEST(test_reports__a_reply_is_judged_like_a_report)
+{
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct vbd_report theirs = refused_read(pair.passive, 0, 4711, 8);
+
+	assert_true(answer(svc, "10.0.0.1", &theirs).known);
+	assert_int_equal(pair.passive->peer_report->memory, VBD_REPORT_MEMORY_UNJUDGED);
+	pair.passive->conn->refusal = VBD_REFUSAL_QP_STATE;
+	vbd_report_take(pair.passive, &theirs, true);
+	assert_int_equal(pair.passive->peer_report->memory, VBD_REPORT_MEMORY_NO_SUCH_KEY);
+}
+
 SVC_TEST(test_reports__a_window_is_judged_like_a_buffer)
 {
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
