@@ -313,7 +313,7 @@ static void summarise_open(const struct vbd_connection *connection, const char *
 	struct vbd_explanation *explanation)
 {
 	const enum vbd_conn_state state = connection->conn->state;
-	char how[128], attention[256] = "", words[STATE_WORDS_BYTES];
+	char how[128], attention[224] = "", words[STATE_WORDS_BYTES];
 
 	if (state == VBD_CONN_ESTABLISHED)
 		write_health(connection, how, sizeof(how));
