@@ -208,8 +208,8 @@ static enum vbd_status check_announced(
 		upload->announced_bytes);
 }
 
-/* The parameter that a range past the end is blamed on: none without an offset, since the body is
- * too long then. */
+/* Name the parameter that makes a range pass the end of the buffer. Without an offset there is
+ * none: the body is too long. */
 static const char *blamed(const struct upload *upload)
 {
 	return upload->offset ? "offset_bytes" : "";

@@ -92,7 +92,7 @@ const char *vbd_yaml_text(const yaml_node_t *node);
 /* A pair of a mapping. */
 struct vbd_yaml_pair {
 	const char *name; /* the text of the key */
-	const char *path; /* "limits.buffers": with the key of the mapping before it */
+	const char *path; /* "limits.buffers": all keys from the top of the file */
 	const yaml_node_t *key, *value;
 };
 

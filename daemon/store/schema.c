@@ -245,8 +245,8 @@ static enum vbd_status copy(
 				   : copy(copying, middle + 1, last, err);
 }
 
-/* A gap of numbers beside a damaged page uses up the failures: the rows behind it are reached from
- * the other end. */
+/* Copy from both ends: unused row numbers beside a damaged page use up the attempts from one end,
+ * and the rows behind the page are then read from the other end. */
 static enum vbd_status copy_table(
 	struct vbd_database *database, const char *sql, struct vbd_error *err)
 {

@@ -134,7 +134,7 @@ void vbd_fabric_check_network(struct vbd_fabric *fabric, uint64_t now_ns)
 	}
 }
 
-/* Which device serves an address. */
+/* --- the device that serves an address ------------------------------------------------------- */
 
 /* Addresses that a refusal lists; a host with more devices is shown the first ones. */
 #define LIST_BYTES 120

@@ -139,8 +139,8 @@ unsigned int vbd_ctl_patience_ms(uint64_t expires_ns);
 /** vbd_ctl_pause_ms - sleep */
 void vbd_ctl_pause_ms(unsigned int ms);
 
-/* Waiting for a server that is away, for commands that run until interrupted: the loss is printed
- * once, the pauses grow, and the return is printed. Initialize to zero. */
+/* Tries again while the server does not answer, for commands that run until interrupted: prints the
+ * first failure and the next answer; the pauses grow. Initialize to zero. */
 struct vbd_ctl_retry {
 	unsigned int pause_ms; /* before the next attempt; 0 while the server answers */
 };
