@@ -137,7 +137,7 @@ await scenario("over iWARP the device says of some accesses that it refused them
 	for (const [what, [, end_code]] of Object.entries(FORBIDDEN_WRITES))
 		equal(seen[what], end_code, `the end after ${what}`);
 	equal(all.length, 2, "alarms");
-	ok(/the device refused/.test(all[0].detail), `the alarm says: ${all[0].detail}`);
+	ok(/device here refused/.test(all[0].detail), `the alarm says: ${all[0].detail}`);
 	equal((await far.get("/v1/stats")).peer_refusals_async_event, 2, "refusals that are counted");
 	equal((await alarms(near)).map(({ detail }) => detail).join("; "), "", "alarms of the one who asked");
 }));
