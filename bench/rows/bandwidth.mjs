@@ -27,8 +27,8 @@ function row(op, size_bytes, size) {
     better: "more",
     target: { at_least: 1 },
     note: (options) =>
-      `MiB/s of ${messages(options, size_bytes)} messages, at most ${PERFTEST_DEPTH} outstanding. A: POST /v1/benchmarks, qp.poll events. ` +
-      `B: ib_${op}_bw -R, which never sleeps, and so competes with the software device for the processors.`,
+      `Both send ${messages(options, size_bytes)} messages, with at most ${PERFTEST_DEPTH} outstanding. A: POST /v1/benchmarks with qp.poll events. ` +
+      `B: ib_${op}_bw -R. It never sleeps, and so competes with the software device for the processors.`,
   };
 }
 

@@ -8,7 +8,7 @@ import { stop } from "../lib/programs.mjs";
 import { inTurn, ratio, side } from "../lib/samples.mjs";
 import { listen, open, startPair, startVerbsd, stopPair } from "../lib/verbsd.mjs";
 
-const load = "wrk with 10 connections on both; bare_mhd sends the same headers and body.";
+const load = "wrk sends requests over 10 HTTP connections to each program; bare_mhd, the bare libmicrohttpd, sends the same headers and body as verbsd.";
 
 export async function compare(id, url, { bare, work, pairs, wrk_s }) {
   const bodyFile = path.join(work, `${id}.json`);
@@ -30,7 +30,7 @@ export const connection = {
       unit: "ratio",
       better: "more",
       target: { at_least: 0.5 },
-      note: () => `An established connection. ${load}`,
+      note: () => `The connection is established. ${load}`,
     },
   ],
   async measure(options) {
@@ -51,7 +51,7 @@ export const native = {
       unit: "ratio",
       better: "more",
       target: { at_least: 0.5 },
-      note: () => `Without a device and without emulation, where one was needed. Requests that waited for one snapshot of the kernel get one document. ${load}`,
+      note: () => `Measured on the machine itself: without a device, and without the emulation of the guest. Requests that waited for the same snapshot of the kernel get the same document. ${load}`,
     },
   ],
   async measure(options) {

@@ -14,23 +14,23 @@ const ALONE = 100; // requests of the client that is alone
 export const place = "native";
 
 const HOW =
-  "Of POST /v1/buffers with 4 KiB, by verbsd with the scripted device of the tests and a state_dir on the disk of this machine. " +
-  "An older verbsd answers before the disk has the answer.";
+  "The request is POST /v1/buffers with 4 KiB. verbsd runs with the scripted device of the tests and a state_dir on the disk of this machine. " +
+  "An older verbsd answers before the answer is on the disk.";
 
 export const rows = [
   {
     id: "keyed_alone",
-    title: () => "POST with an Idempotency-Key against one without, one at a time",
+    title: () => "POST with an Idempotency-Key compared with one without, one at a time",
     unit: "ratio",
     better: "less",
-    note: () => `A: the median time with a key. B: without. ${HOW}`,
+    note: () => `A: the median time with a key. B: the median time without a key. ${HOW}`,
   },
   {
     id: "keyed_together",
-    title: () => `POST with an Idempotency-Key against one without, ${CLIENTS} at a time`,
+    title: () => `POST with an Idempotency-Key compared with one without, ${CLIENTS} at a time`,
     unit: "ratio",
     better: "less",
-    note: () => `A: the median time with a key. B: without. ${HOW}`,
+    note: () => `A: the median time with a key. B: the median time without a key. ${HOW}`,
   },
 ];
 

@@ -11,8 +11,8 @@ const READ_BUFFER_BYTES = 4096;
 export const place = "rdma";
 
 const sendNote = (poll, option) =>
-  `A: the median round trip of a probe of kind echo, both sides with qp.poll ${poll}. B: twice t_typical of ib_send_lat -R${option}, ` +
-  "which is half a round trip.";
+  `A: the median round trip of a probe of kind echo, both sides with qp.poll ${poll}. B: twice t_typical of ib_send_lat -R${option}; ` +
+  "t_typical is half a round trip.";
 const readNote = (poll, option) =>
   `A: the median latency of a benchmark with tx_depth 1 and qp.poll ${poll}. B: t_typical of ib_read_lat -R${option}.`;
 

@@ -11,7 +11,7 @@ const SETTINGS = ["records.events=256"];
 export const place = "rdma";
 
 const how = ({ idle }) =>
-  `The growth of proportional memory (Pss of /proc/PID/smaps) of the side that connects, by ${idle} connections, after as many that warmed it up. Of the slabs of receives only the ranges that connections have count. Without transparent huge pages in the guest.`;
+  `The proportional memory (Pss of /proc/PID/smaps) by which the side that connects grows with ${idle} connections, per connection, after it has opened as many before. Of the slabs for receives only the ranges count that connections have. The guest has no transparent huge pages.`;
 
 function row(id, title, at_most, what) {
   return {
@@ -25,10 +25,10 @@ function row(id, title, at_most, what) {
 }
 
 export const rows = [
-  row("memory_own", "memory of an idle connection: ours", 24, "All but the mappings of the device."),
-  row("memory_own_srq", "memory of an idle connection over an SRQ: ours", 8, "As memory_own."),
-  row("memory_provider", "memory of an idle connection: the provider's queues", 0, "Only the mappings of the device: send and receive queue. qp.sq_depth and qp.rq_depth set their size."),
-  row("memory_provider_srq", "memory of an idle connection over an SRQ: the provider's queues", 0, "As memory_provider."),
+  row("memory_own", "memory of an idle connection, verbsd's own", 24, "The mappings of the device do not count."),
+  row("memory_own_srq", "memory of an idle connection over an SRQ, verbsd's own", 8, "The mappings of the device do not count."),
+  row("memory_provider", "memory of an idle connection, queues of the provider", 0, "Only the mappings of the device count: send and receive queue. qp.sq_depth and qp.rq_depth set their size."),
+  row("memory_provider_srq", "memory of an idle connection over an SRQ, queues of the provider", 0, "Only the mappings of the device count."),
 ];
 
 async function createSrq({ a }) {

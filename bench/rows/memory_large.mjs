@@ -11,13 +11,13 @@ export const place = "rdma";
 export const large = true;
 
 const how = ({ scale_large }) =>
-  `Proportional memory (Pss of /proc/PID/smaps) of the side that connects, all of the process, with ${scale_large} connections that were ` +
+  `Proportional memory (Pss of /proc/PID/smaps) of the whole process on the side that connects, with ${scale_large} connections that were ` +
   "opened with the default parameters.";
 
 function row(id, what, more) {
   return {
     id,
-    title: ({ scale_large }) => `memory of the daemon with ${scale_large} idle connections: ${what}`,
+    title: ({ scale_large }) => `memory of the daemon with ${scale_large} idle connections, ${what}`,
     unit: "MiB",
     better: "less",
     target: { at_most: 512 },
@@ -26,8 +26,8 @@ function row(id, what, more) {
 }
 
 export const rows = [
-  row("memory_own_large", "ours", "Without the mappings of the device."),
-  row("memory_all_large", "with the provider's queues", "With the mappings of the device, whose size qp.sq_depth and qp.rq_depth set."),
+  row("memory_own_large", "without the provider's queues", "The mappings of the device do not count."),
+  row("memory_all_large", "with the provider's queues", "The mappings of the device count; qp.sq_depth and qp.rq_depth set their size."),
 ];
 
 async function sample({ verbsd, scale_large }) {

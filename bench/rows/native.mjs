@@ -18,11 +18,11 @@ const HOW = "The daemon is verbsd with the scripted device of the tests, and has
 export const rows = [
   {
     id: "loop_lag_native",
-    title: ({ scale }) => `p99.9 of loop_lag, 10 scrapers, ${scale} connections, on the machine itself`,
+    title: ({ scale }) => `p99.9 of loop_lag with 10 scrapers and ${scale} connections, on the machine itself`,
     unit: "ms",
     better: "less",
     target: { at_most: 2 },
-    note: () => `As loop_lag. ${HOW}`,
+    note: () => `Measured like loop_lag. ${HOW}`,
   },
   {
     id: "get_connection_native",
@@ -30,7 +30,7 @@ export const rows = [
     unit: "ratio",
     better: "more",
     target: { at_least: 0.5 },
-    note: () => `As get_connection. ${HOW}`,
+    note: () => `Measured like get_connection. ${HOW}`,
   },
 ];
 

@@ -10,7 +10,7 @@ const LABEL = "bench=many";
 export const place = "rdma";
 
 const cmtimePhases = ({ many }) =>
-  `B: create id + resolve addr + resolve route + create qp + connect of cmtime -c ${many}, per connection.`;
+  `B: the sum of the phases create id, resolve addr, resolve route, create qp and connect of cmtime -c ${many}, per connection.`;
 
 export const rows = [
   {
@@ -20,7 +20,7 @@ export const rows = [
     better: "less",
     target: { at_most: 1 },
     note: (options) =>
-      `A: POST /v1/connections with count ${options.many} until its 201, divided by ${options.many}. ${cmtimePhases(options)}`,
+      `A: the time from POST /v1/connections with count ${options.many} to the 201, divided by ${options.many}. ${cmtimePhases(options)}`,
   },
   {
     id: "open_many",
@@ -29,7 +29,7 @@ export const rows = [
     better: "less",
     target: { at_most: 1.3 },
     note: (options) =>
-      "A: one POST for each connection by 100 clients of one curl, from its start to the last 201, divided by " +
+      "A: one curl with 100 parallel transfers sends one POST for each connection; the time from its start to the last 201, divided by " +
       `${options.many}. ${cmtimePhases(options)}`,
   },
   {
@@ -39,24 +39,24 @@ export const rows = [
     better: "less",
     target: { at_most: 1 },
     note: () =>
-      "A: DELETE by label until none is open: disconnect, drain, and destruction of the queue pairs. B: the phase disconnect of " +
-      "cmtime, without the destruction, which its table has as another phase.",
+      "A: the time from DELETE by label until no connection is open: disconnect, drain, and destruction of the queue pairs. " +
+      "B: the phase disconnect of cmtime. It does not include the destruction, which is another phase of cmtime.",
   },
   {
     id: "cpu_active",
-    title: () => "processor time of an open, side that connects",
+    title: () => "processor time of an open on the side that connects",
     unit: "ms",
     better: "less",
     target: { at_most: 3 },
-    note: () => "process_cpu_ns of /v1/stats before and after open_many, by the number of connections. The target is half of 6.0 ms.",
+    note: () => "The growth of process_cpu_ns of /v1/stats during open_many, divided by the number of connections. The target is half of 6.0 ms.",
   },
   {
     id: "cpu_passive",
-    title: () => "processor time of an open, side that listens",
+    title: () => "processor time of an open on the side that listens",
     unit: "ms",
     better: "less",
     target: { at_most: 2.6 },
-    note: () => "As cpu_active. The target is half of 5.2 ms.",
+    note: () => "Measured like cpu_active. The target is half of 5.2 ms.",
   },
 ];
 

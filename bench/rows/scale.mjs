@@ -14,7 +14,7 @@ const MANY_FRACTION = 4; // a page is compared with that at a quarter
 const ANSWERS = {
   stats: { path: "/v1/stats", title: "GET /v1/stats" },
   metrics: { path: "/metrics", title: "GET /metrics" },
-  page: { path: "/v1/connections?limit=100", title: "a page of 100 connections" },
+  page: { path: "/v1/connections?limit=100", title: "GET of a page of 100 connections" },
 };
 
 // The steps at which is measured: few connections, a quarter, all.
@@ -26,11 +26,11 @@ function answerRow(name, suffix, countOf, at) {
   const { title } = ANSWERS[name];
   return {
     id: `${name}_flat${suffix}`,
-    title: (options) => `${title} with ${countOf(options)} connections, against ${steps(countOf(options))[at]}`,
+    title: (options) => `${title} with ${countOf(options)} connections, compared with ${steps(countOf(options))[at]} connections`,
     unit: "ratio",
     better: "less",
     target: { at_most: 1.2 },
-    note: () => "Time per answer, under wrk with 10 connections, of one daemon while its connections become more.",
+    note: () => "The time per answer while wrk sends requests over 10 HTTP connections. One daemon is measured with few and then with many RDMA connections.",
   };
 }
 
@@ -41,21 +41,21 @@ function scaleRows(suffix, countOf) {
     answerRow("page", suffix, countOf, 1),
     {
       id: `loop_lag${suffix}`,
-      title: (options) => `p99.9 of loop_lag, 10 scrapers, ${countOf(options)} connections`,
+      title: (options) => `p99.9 of loop_lag with 10 scrapers and ${countOf(options)} connections`,
       unit: "ms",
       better: "less",
       target: { at_most: 2 },
       note: () =>
-        "Of the turns of the control loop while 10 connections of wrk scrape /metrics, from the growth of the buckets of " +
-        "verbsd_loop_lag_seconds, which are 4 apart, by linear interpolation. The target is for a processor that is not emulated.",
+        "The duration of the turns of the control loop while wrk scrapes /metrics over 10 connections. It is interpolated linearly " +
+        "between the buckets of verbsd_loop_lag_seconds, each of which is 4 times the one before. The target is for a processor that is not emulated.",
     },
     {
       id: `stop${suffix}`,
-      title: (options) => `SIGTERM with ${countOf(options)} open connections`,
+      title: (options) => `time to stop after SIGTERM with ${countOf(options)} open connections`,
       unit: "s",
       better: "less",
       target: { at_most: 2 },
-      note: () => "From the signal to the end of the process that opened them; the peer is on the same machine.",
+      note: () => "The time from the signal to the end of the process that opened the connections; the peer is on the same machine.",
     },
   ];
 }

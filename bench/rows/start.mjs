@@ -11,13 +11,13 @@ export const place = "rdma";
 export const rows = [
   {
     id: "first_open",
-    title: () => "first open after start: rdma_establish to established, beyond later ones",
+    title: () => "from rdma_establish to established: how much longer the first open after the start takes than later ones",
     unit: "ms",
     better: "less",
     target: { at_most: 10 },
     note: () =>
-      `A - B, by the timelines of connections. A: the first connection of two fresh daemons. B: the median of the next ${LATER_OPENS}. ` +
-      "What happens once, such as a page fault or the start of a thread, is the difference.",
+      `The value is A - B; both are from the timelines of connections. A: the first connection of two fresh daemons. B: the median of the next ${LATER_OPENS} connections. ` +
+      "The difference is the cost of what happens once, such as a page fault or the start of a thread.",
   },
 ];
 

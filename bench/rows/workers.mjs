@@ -16,12 +16,12 @@ export const place = "rdma";
 
 export const rows = Object.entries(KINDS).map(([id, { title }]) => ({
   id,
-  title: () => `${title} over ${CONNECTIONS} connections at a time, 2 workers against 1`,
+  title: () => `${title} over ${CONNECTIONS} connections at a time, with 2 workers compared with 1 worker`,
   unit: "ratio",
   better: "more",
   note: () =>
-    `The sum of ${CONNECTIONS} benchmarks that run at the same time, qp.poll events. A: workers 2 on both sides. B: workers 1. ` +
-    "The daemons and the software device share the processors, so that a second worker helps only where one is idle.",
+    `The sum of ${CONNECTIONS} benchmarks that run at the same time with qp.poll events. A: 2 workers in each daemon. B: 1 worker in each daemon. ` +
+    "The daemons and the software device share the processors, so a second worker helps only if a processor is idle.",
 }));
 
 function messages({ messages_max, transfer_mib }, size_bytes) {
