@@ -336,7 +336,7 @@ await scenario("by hand a cap of the path MTU is part of what is exchanged", () 
 }));
 
 // librdmacm's sockets announce their version and buffer sizes in 40 bytes of private data (rsocket.c).
-await scenario_with("d", "rstream's private data is seen, and rstream takes ours", async (daemon) => {
+await scenario_with("d", "rstream's private data is shown, and rstream accepts that of verbsd", async (daemon) => {
 	await daemon.listen({ port: PORT, accept: "manual" });
 	const client = new Program("rstream", ["-s", addr, "-p", `${PORT}`, "-S", "64", "-C", "1", "-I", "1"]);
 	const request = await accepted(daemon, "requested");
@@ -406,7 +406,7 @@ await scenario("a device is found by a link-local address as well", () => with_d
 
 // --- iWARP -------------------------------------------------------------------------------------------------------
 
-await scenario("iWARP carries private data as it is, and has no path MTU", () => with_daemons("a b", async (a, b) => {
+await scenario("iWARP carries private data unchanged, and has no path MTU", () => with_daemons("a b", async (a, b) => {
 	const dst_addr = LAB_SIW_ADDR, device = LAB_SIW_DEV;
 	const said = { data: text(IWARP_ROOM) };
 

@@ -57,7 +57,7 @@ const looks = async (daemon, connection, state, qp_state) => {
 };
 
 for (const qp_type of ["rc", "uc"]) {
-	await scenario(`two daemons exchange what their clients pass on, ${qp_type}`, async () => {
+	await scenario(`two daemons connect by the values that their clients pass on, ${qp_type}`, async () => {
 		const before = await resources();
 		const daemons = await start_ready("a b");
 		const [here, there] = await joined(daemons, qp_type);
@@ -120,7 +120,7 @@ await scenario("each GID of the device can be chosen", async () => {
 	await b.stop();
 });
 
-await scenario_with("d", "a QP of the CM is not moved by hand", async (daemon) => {
+await scenario_with("d", "a QP of the CM can't be moved by hand", async (daemon) => {
 	await daemon.listen({ port: 7471 });
 	const { id } = await daemon.connect({ dst_port: 7471 });
 	const { code } = await daemon.refused("POST", `${CONNECTION}/${id}/qp_state`, { state: "ERR" });
@@ -196,7 +196,7 @@ for (const qp_type of ["rc", "uc"]) {
 
 // --- a walk ----------------------------------------------------------------------------------------------------
 
-await scenario("a learner walks a QP up, looks, walks it down and up again", async () => {
+await scenario("a client moves a QP up to RTS, reads its state, and moves it down and up again", async () => {
 	const before = await resources();
 	const [a, b] = await start_ready("a b");
 	const here = await manual(a, "rc", { initial_state: "RESET", service: "echo" });

@@ -215,7 +215,7 @@ await scenario("daemons stop with windows bound, being bound and being revoked",
 
 // --- iWARP -------------------------------------------------------------------------------------------------------
 
-await scenario("siw has no windows, and memory on it says so", async () => {
+await scenario("siw has no windows, and verbsd refuses to make them there", async () => {
 	const device = process.env.LAB_SIW_DEV;
 	const a = await Daemon.start("a");
 

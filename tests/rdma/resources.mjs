@@ -115,7 +115,7 @@ await scenario("who reads nothing holds the others back until it goes", async ()
 	await stop_both(daemons);
 });
 
-await scenario("what is in use is not deleted, and says by whom", async () => {
+await scenario("verbsd does not delete an object in use, and names its users", async () => {
 	const daemons = await two();
 	const { near, far } = daemons;
 	const pd = await far.post("/v1/pds", { name: "mine", device: dev });
@@ -207,7 +207,7 @@ await scenario("a completion queue changes its depth while it is busy", async ()
 	await stop_both(daemons);
 });
 
-await scenario_with("d", "what the device lacks is refused by name", async (daemon) => {
+await scenario_with("d", "verbsd refuses by name what the device lacks", async (daemon) => {
 	const device = await daemon.get(`/v1/devices/${dev}`);
 	const problem = await daemon.refused("POST", "/v1/cqs",
 		{ name: "never", device: dev, moderation: { count: 16, period_us: 50 } });

@@ -270,7 +270,7 @@ await scenario("every service over RC brought up by hand", () =>
 	play_services("rc_manual", by_hand("rc"), Object.keys(services)));
 await scenario("every service over iWARP", () =>
 	play_services("siw", by_cm(process.env.LAB_SIW_ADDR), Object.keys(services)));
-await scenario("every service over UC but rping, which reads", async () => {
+await scenario("every service over UC except rping, which reads", async () => {
 	await play_services("uc", by_hand("uc"), ["inbox", "echo", "sink"]);
 	const daemon = await Daemon.start("d");
 
@@ -290,7 +290,7 @@ await scenario("every service over UC but rping, which reads", async () => {
 
 // --- messages by the thousand ------------------------------------------------------------------------------------
 
-await scenario("the sink counts and forgets", async () => {
+await scenario("the service sink counts messages and drops them", async () => {
 	const world = await pair({ here: { sq_depth: 256, retry_count: 7 }, there: { service: "sink", rq_depth: 64 } });
 	const { near, far, connection, peer } = world;
 	const source = await near.buffer(20000 * 32);

@@ -24,7 +24,7 @@ const heard = async (daemon, { id }, count) =>
 	(await daemon.until(`${ENDPOINT}/${id}/messages?limit=1000`, `${count} messages`, ({ total }) => total >= count)).items;
 const inbox = async (daemon, { id }) => (await daemon.get(`${ENDPOINT}/${id}/messages?limit=1000`)).items;
 
-await scenario_with("a b", "an endpoint asks another for its number, and both talk", async (a, b) => {
+await scenario_with("a b", "an endpoint asks another endpoint for its queue pair number, and both talk", async (a, b) => {
 	const there = await listening(b, PORT, { private_data: { data: "welcome" } });
 	const here = await endpoint(a);
 	const b_of_a = await asked(a, here, PORT, { private_data: { data: "who?" } });
@@ -93,7 +93,7 @@ await scenario_with("a b", "a datagram fills the MTU and is never longer", async
 	proof("sge_list", "ud");
 });
 
-await scenario_with("a b", "what is signalled every Nth completes all the same", async (a, b) => {
+await scenario_with("a b", "work requests complete even if only every Nth is signalled", async (a, b) => {
 	const there = await listening(b, PORT, { qp: { rq_depth: 256 } });
 	const here = await endpoint(a, { qp: { sq_depth: 16, signal_every: 8 } });
 	const { id } = await asked(a, here);
@@ -109,7 +109,7 @@ await scenario_with("a b", "what is signalled every Nth completes all the same",
 	proof("signal_every", "ud");
 });
 
-await scenario_with("a b", "a wrong qkey is dropped without a word, and nothing breaks", async (a, b) => {
+await scenario_with("a b", "a wrong qkey makes the device drop the datagram, and nothing else happens", async (a, b) => {
 	const there = await endpoint(b);
 	const here = await endpoint(a);
 	const known = { gid: there.qp_attr.sgid, qpn: there.qp_attr.lqpn };
@@ -132,7 +132,7 @@ await scenario_with("a b", "a wrong qkey is dropped without a word, and nothing 
 });
 
 // A reader that does not delete its messages stalls no sender.
-await scenario_with("a b", "what finds no receive is lost, and what is deleted makes room", async (a, b) => {
+await scenario_with("a b", "without a receive a datagram is lost, and a deleted message makes room", async (a, b) => {
 	const there = await listening(b, PORT, { qp: { rq_depth: 4 } });
 	const here = await endpoint(a);
 	const { id } = await asked(a, here);
@@ -178,7 +178,7 @@ await scenario_with("d", "an endpoint uses the protection domain and completion 
 	refusal("cq_moderation", "ud", code);
 });
 
-await scenario_with("a b", "a sink counts and keeps nothing", async (a, b) => {
+await scenario_with("a b", "a sink counts datagrams and keeps none", async (a, b) => {
 	const there = await listening(b, PORT, { service: "sink", qp: { rq_depth: 4 } });
 	const here = await endpoint(a);
 	const { id } = await asked(a, here);
@@ -191,7 +191,7 @@ await scenario_with("a b", "a sink counts and keeps nothing", async (a, b) => {
 	proof("sink", "ud");
 });
 
-await scenario_with("d", "what datagrams can't do is refused by name", async (daemon) => {
+await scenario_with("d", "verbsd refuses by name what datagrams can't do", async (daemon) => {
 	const here = await endpoint(daemon);
 	const { id } = await peer(daemon, here, { gid: here.qp_attr.sgid, qpn: here.qp_attr.lqpn });
 	const buffer = await daemon.buffer(4096);
@@ -357,7 +357,7 @@ await scenario_with("d", "ibv_ud_pingpong answers an endpoint", async (daemon) =
 
 // --- multicast ---------------------------------------------------------------------------------------------------
 
-await scenario_with("a b", "a group hears its members, a send-only one does not hear it", async (a, b) => {
+await scenario_with("a b", "a group hears its members, and a send-only member does not hear the group", async (a, b) => {
 	const here = await endpoint(a, { addr });
 	const there = await endpoint(b, { addr });
 	const sends = await group(a, here, { mode: "send_only" });

@@ -89,12 +89,12 @@ for (const qp_type of ["rc", "uc"])
 		await close_pair(pair);
 	}));
 
-await scenario("completion queues that can't be moderated say so", () => with_daemons("a b", async (a) => {
+await scenario("completion queues can't be moderated, and verbsd says so", () => with_daemons("a b", async (a) => {
 	for (const column of ["rc_manual", "uc"])
 		await refuses("cq_moderation", column, a, "/v1/cqs", { device: dev, moderation: { count: 8 } });
 }));
 
-await scenario("what only datagrams have", () => with_daemons("a b", async (a, b) => {
+await scenario("queue pairs other than UD have no multicast groups", () => with_daemons("a b", async (a, b) => {
 	const by_cm = await cm_pair(a, b, { dst_addr: addr, port: 7630, device: dev });
 	const by_hand = await manual_pair(a, b, { qp_type: "rc", device: dev, gid_index: GID_INDEX });
 	const uc = await manual_pair(a, b, { qp_type: "uc", device: dev, gid_index: GID_INDEX });
