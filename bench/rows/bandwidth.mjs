@@ -28,7 +28,7 @@ function row(op, size_bytes, size) {
     target: { at_least: 1 },
     note: (options) =>
       `Both send ${messages(options, size_bytes)} messages, with at most ${PERFTEST_DEPTH} outstanding. A: POST /v1/benchmarks with qp.poll events. ` +
-      `B: ib_${op}_bw -R. It never sleeps, and so competes with the software device for the processors.`,
+      `B: ib_${op}_bw -R, a program that never sleeps, and so competes with the software device for the processors.`,
   };
 }
 
