@@ -11,7 +11,7 @@ const SETTINGS = ["records.events=256"];
 export const place = "rdma";
 
 const how = ({ idle }) =>
-  `The proportional memory (Pss of /proc/PID/smaps) by which the side that connects grows with ${idle} connections, per connection, after it has opened as many before. Of the slabs for receives only the ranges count that connections have. The guest has no transparent huge pages.`;
+  `The proportional memory (Pss of /proc/PID/smaps) by which the side that connects grows with ${idle} connections, per connection, after it has opened as many before. Of the slabs (registered memory for receives) only the parts count that connections use. The guest has no transparent huge pages.`;
 
 function row(id, title, at_most, what) {
   return {

@@ -46,7 +46,7 @@ function scaleRows(suffix, countOf) {
       better: "less",
       target: { at_most: 2 },
       note: () =>
-        "The duration of the turns of the control loop while wrk scrapes /metrics over 10 connections. It is interpolated linearly " +
+        "The duration of the turns of the control loop while wrk scrapes /metrics over 10 connections. The duration is interpolated linearly " +
         "between the buckets of verbsd_loop_lag_seconds, each of which is 4 times the one before. The target is for a processor that is not emulated.",
     },
     {
