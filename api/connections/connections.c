@@ -22,13 +22,13 @@ static const struct vbd_conn *conn_of(const void *item)
 	return ((const struct vbd_connection *)item)->conn;
 }
 
-VBD_PAGE_NUMBER(by_state, conn_of, state)
+VBD_PAGE_NUMBER(by_state, struct vbd_connection, conn->state)
 
-VBD_PAGE_TEXT(by_device, conn_of, device.name)
+VBD_PAGE_TEXT(by_device, struct vbd_connection, conn->device.name)
 
-VBD_PAGE_NUMBER(by_created, conn_of, created_ns)
-VBD_PAGE_NUMBER(by_established, conn_of, established_ns)
-VBD_PAGE_NUMBER(by_ended, conn_of, ended_ns)
+VBD_PAGE_NUMBER(by_created, struct vbd_connection, conn->created_ns)
+VBD_PAGE_NUMBER(by_established, struct vbd_connection, conn->established_ns)
+VBD_PAGE_NUMBER(by_ended, struct vbd_connection, conn->ended_ns)
 
 /* An open connection has no end code and sorts first. */
 static const char *by_end_code(const void *item)
@@ -46,12 +46,7 @@ static uint64_t by_duration(const void *item)
 	return (conn->ended_ns ? conn->ended_ns : UINT64_MAX) - conn->created_ns;
 }
 
-static const struct vbd_connection *connection_of(const void *item)
-{
-	return item;
-}
-
-VBD_PAGE_NUMBER(by_listener, connection_of, listener_id)
+VBD_PAGE_NUMBER(by_listener, struct vbd_connection, listener_id)
 
 static uint64_t by_bytes(const void *item)
 {
@@ -77,34 +72,24 @@ static uint64_t past_bytes(const struct vbd_archived *archived)
 	return moved_bytes;
 }
 
-static const struct vbd_page_state connection_states[] = {
-	VBD_CONN_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
-
-static const struct vbd_page_key connection_keys[] = {
-	VBD_PAGE_KEY_NAME,
-	{.name = "state", .number = by_state},
-	{.name = "device", .text = by_device},
-	{.name = "created_at", .number = by_created},
-	{.name = "established_at", .number = by_established},
-	{.name = "ended_at", .number = by_ended},
-	{.name = "end_code", .text = by_end_code},
-	{.name = "duration", .number = by_duration, .past = past_duration},
-	{.name = "bytes", .number = by_bytes, .past = past_bytes},
-	{.name = NULL},
-};
-
 /* The first reason is that of a connection that has not ended. */
 static const char *end_code_at(unsigned int i)
 {
 	return i + 1 < VBD_REASON_COUNT ? vbd_reason_name((enum vbd_reason)(i + 1)) : NULL;
 }
 
-static const struct vbd_page_filter connection_filters[] = {
-	VBD_PAGE_FILTER_NAME,
-	VBD_PAGE_FILTER_DEVICE(by_device),
-	{.name = "listener", .kind = VBD_KIND_LISTENER, .id = by_listener},
-	{.name = "end_code", .text = by_end_code, .word = end_code_at},
-	{.name = NULL},
+static const struct vbd_page_column connection_columns[] = {
+	VBD_COLUMN_NAME,
+	{"state", VBD_SORTS, .number = by_state},
+	VBD_COLUMN_DEVICE(VBD_SORTS_AND_SELECTS, by_device),
+	{"created_at", VBD_SORTS, .number = by_created},
+	{"established_at", VBD_SORTS, .number = by_established},
+	{"ended_at", VBD_SORTS, .number = by_ended},
+	{"end_code", VBD_SORTS_AND_SELECTS, .text = by_end_code, .word = end_code_at},
+	{"duration", VBD_SORTS, .number = by_duration, .past = past_duration},
+	{"bytes", VBD_SORTS, .number = by_bytes, .past = past_bytes},
+	{"listener", VBD_SELECTS, .kind = VBD_KIND_LISTENER, .number = by_listener},
+	{NULL},
 };
 
 static void refresh(void *item)
@@ -121,10 +106,9 @@ const struct vbd_task_kind vbd_connection_task = {
 	.refresh = refresh,
 	.encode_past = vbd_put_past_explanation,
 	.page.members = vbd_connection_members,
-	.page.keys = connection_keys,
-	.page.states = connection_states,
+	.page.columns = connection_columns,
+	.page.states = VBD_PAGE_STATES(VBD_CONN_STATE_MAP),
 	.page.state_of = by_state,
-	.page.filters = connection_filters,
 	.page.encode = vbd_put_connection,
 };
 

@@ -339,37 +339,24 @@ void vbd_patch_listener(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static const struct vbd_listener *listener_of(const void *item)
-{
-	return item;
-}
-
-VBD_PAGE_NUMBER(by_state, listener_of, state)
+VBD_PAGE_NUMBER(by_state, struct vbd_listener, state)
 
 static uint64_t by_port(const void *item)
 {
-	return vbd_addr_port(&listener_of(item)->addr);
+	return vbd_addr_port(&((const struct vbd_listener *)item)->addr);
 }
 
-VBD_PAGE_TEXT(by_device, listener_of, cm.device.name)
-VBD_PAGE_NUMBER(by_requests, listener_of, requests)
+VBD_PAGE_TEXT(by_device, struct vbd_listener, cm.device.name)
+VBD_PAGE_NUMBER(by_requests, struct vbd_listener, requests)
 
-static const struct vbd_page_state listener_states[] = {
-	VBD_LISTENER_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
-
-static const struct vbd_page_key listener_keys[] = {
-	VBD_PAGE_KEY_NAME,
-	{.name = "state", .number = by_state},
-	{.name = "port", .number = by_port},
-	{.name = "requests", .number = by_requests},
-	VBD_PAGE_KEY_CREATED,
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter listener_filters[] = {
-	VBD_PAGE_FILTER_NAME,
-	VBD_PAGE_FILTER_DEVICE(by_device),
-	{.name = NULL},
+static const struct vbd_page_column listener_columns[] = {
+	VBD_COLUMN_NAME,
+	{"state", VBD_SORTS, .number = by_state},
+	{"port", VBD_SORTS, .number = by_port},
+	{"requests", VBD_SORTS, .number = by_requests},
+	VBD_COLUMN_CREATED,
+	VBD_COLUMN_DEVICE(VBD_SELECTS, by_device),
+	{NULL},
 };
 
 static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
@@ -381,7 +368,7 @@ static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error
 
 static bool is_idle(const void *task)
 {
-	return !listener_of(task)->gate.connections;
+	return !((const struct vbd_listener *)task)->gate.connections;
 }
 
 const struct vbd_task_kind vbd_listener_task = {
@@ -390,9 +377,8 @@ const struct vbd_task_kind vbd_listener_task = {
 	.is_idle = is_idle,
 	.remove = remove_object,
 	.page.members = vbd_listener_members,
-	.page.keys = listener_keys,
-	.page.states = listener_states,
+	.page.columns = listener_columns,
+	.page.states = VBD_PAGE_STATES(VBD_LISTENER_STATE_MAP),
 	.page.state_of = by_state,
-	.page.filters = listener_filters,
 	.page.encode = encode_listener,
 };

@@ -208,28 +208,15 @@ static void walk_devices(void *listed, vbd_page_visit_cb visit, void *visitor)
 		visit(VBD_CONTAINER_OF(link, struct vbd_device, link), visitor);
 }
 
-static const struct vbd_device *device_of(const void *item)
-{
-	return item;
-}
+VBD_PAGE_TEXT(by_name, struct vbd_device, name)
+VBD_PAGE_NUMBER(by_state, struct vbd_device, state)
+VBD_PAGE_NUMBER(by_added, struct vbd_device, added_ns)
 
-VBD_PAGE_TEXT(by_name, device_of, name)
-VBD_PAGE_NUMBER(by_state, device_of, state)
-VBD_PAGE_NUMBER(by_added, device_of, added_ns)
-
-static const struct vbd_page_state device_states[] = {
-	VBD_DEVICE_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
-
-static const struct vbd_page_key device_keys[] = {
-	{.name = "name", .text = by_name},
-	{.name = "state", .number = by_state},
-	{.name = "added_at", .number = by_added},
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter device_filters[] = {
-	{.name = "name", .text = by_name},
-	{.name = NULL},
+static const struct vbd_page_column device_columns[] = {
+	{"name", VBD_SORTS_AND_SELECTS, .text = by_name},
+	{"state", VBD_SORTS, .number = by_state},
+	{"added_at", VBD_SORTS, .number = by_added},
+	{NULL},
 };
 
 static void *find_device(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
@@ -240,7 +227,7 @@ static void *find_device(struct vbd_daemon *daemon, const char *ref, struct vbd_
 /* A device enters each of its states once. */
 static uint64_t version(const void *item)
 {
-	return (uint64_t)device_of(item)->state + 1;
+	return by_state(item) + 1;
 }
 
 const struct vbd_task_kind vbd_device_task = {
@@ -248,10 +235,9 @@ const struct vbd_task_kind vbd_device_task = {
 	.find = find_device,
 	.version = version,
 	.page.members = vbd_device_members,
-	.page.keys = device_keys,
-	.page.states = device_states,
+	.page.columns = device_columns,
+	.page.states = VBD_PAGE_STATES(VBD_DEVICE_STATE_MAP),
 	.page.state_of = by_state,
-	.page.filters = device_filters,
 	.page.id = device_id,
 	.page.walk = walk_devices,
 	.page.encode = encode_device,

@@ -76,16 +76,16 @@ enum vbd_status vbd_member_device(const struct vbd_daemon *daemon, const struct 
 }
 
 /* An object that is gone, as a device, is still found by its id in the items that refer to it. */
-static enum vbd_status resolve(struct vbd_request *req, const struct vbd_page_filter *filter,
+static enum vbd_status resolve(struct vbd_request *req, const struct vbd_page_column *column,
 	const char *ref, uint64_t *ret_id, const char **ret_text, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	const struct vbd_registry *registry = &daemon->registries[filter->kind];
+	const struct vbd_registry *registry = &daemon->registries[column->kind];
 	bool is_id = vbd_ref_is_id(ref, ret_id);
 	const struct vbd_object *object;
 	const struct vbd_record *record;
 
-	if (filter->kind == VBD_KIND_DEVICE) {
+	if (column->kind == VBD_KIND_DEVICE) {
 		const struct vbd_device *device =
 			is_id ? vbd_device_find_ref(daemon, ref, NULL) : NULL;
 
@@ -99,7 +99,7 @@ static enum vbd_status resolve(struct vbd_request *req, const struct vbd_page_fi
 	*ret_id = object ? object->id : record ? record->object.id : 0;
 	if (*ret_id)
 		return VBD_OK;
-	return vbd_refuse_name(filter->name, ref,
+	return vbd_refuse_name(column->name, ref,
 		&(struct vbd_similar){.like = vbd_registry_similar(registry, req->caller, ref)},
 		err);
 }

@@ -289,32 +289,18 @@ void vbd_send_ud_endpoint_message(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static const struct vbd_endpoint *endpoint_of(const void *item)
-{
-	return ((const struct vbd_endpoint_record *)item)->endpoint;
-}
+VBD_PAGE_NUMBER(by_state, struct vbd_endpoint_record, endpoint->state)
 
-VBD_PAGE_NUMBER(by_state, endpoint_of, state)
+VBD_PAGE_TEXT(by_device, struct vbd_endpoint_record, endpoint->device.name)
 
-VBD_PAGE_TEXT(by_device, endpoint_of, device.name)
+VBD_PAGE_NUMBER(by_created, struct vbd_endpoint_record, endpoint->created_ns)
 
-VBD_PAGE_NUMBER(by_created, endpoint_of, created_ns)
-
-static const struct vbd_page_state endpoint_states[] = {
-	VBD_ENDPOINT_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
-
-static const struct vbd_page_key endpoint_keys[] = {
-	VBD_PAGE_KEY_NAME,
-	{.name = "state", .number = by_state},
-	{.name = "device", .text = by_device},
-	{.name = "created_at", .number = by_created},
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter endpoint_filters[] = {
-	VBD_PAGE_FILTER_NAME,
-	VBD_PAGE_FILTER_DEVICE(by_device),
-	{.name = NULL},
+static const struct vbd_page_column endpoint_columns[] = {
+	VBD_COLUMN_NAME,
+	{"state", VBD_SORTS, .number = by_state},
+	VBD_COLUMN_DEVICE(VBD_SORTS_AND_SELECTS, by_device),
+	{"created_at", VBD_SORTS, .number = by_created},
+	{NULL},
 };
 
 /* The task is the opening. */
@@ -323,9 +309,8 @@ const struct vbd_task_kind vbd_ud_endpoint_task = {
 	.gone = "the endpoint was deleted in the meantime",
 	.done = VBD_STATES(VBD_ENDPOINT_READY),
 	.page.members = vbd_ud_endpoint_members,
-	.page.keys = endpoint_keys,
-	.page.states = endpoint_states,
+	.page.columns = endpoint_columns,
+	.page.states = VBD_PAGE_STATES(VBD_ENDPOINT_STATE_MAP),
 	.page.state_of = by_state,
-	.page.filters = endpoint_filters,
 	.page.encode = encode_endpoint,
 };

@@ -6,14 +6,9 @@
 
 /* --- one group ------------------------------------------------------------------------------- */
 
-static const struct vbd_group_record *record_of(const void *item)
-{
-	return item;
-}
-
 static void encode_group(struct vbd_encoder *out, const void *item)
 {
-	const struct vbd_group_record *record = record_of(item);
+	const struct vbd_group_record *record = item;
 	const struct vbd_group *group = &record->group;
 	char mgid[VBD_GID_TEXT_BYTES];
 
@@ -74,24 +69,15 @@ static void *create_group(struct vbd_request *req, struct vbd_error *err)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-VBD_PAGE_NUMBER(by_state, record_of, group.state)
-VBD_PAGE_NUMBER(by_endpoint, record_of, endpoint_id)
+VBD_PAGE_NUMBER(by_state, struct vbd_group_record, group.state)
+VBD_PAGE_NUMBER(by_endpoint, struct vbd_group_record, endpoint_id)
 
-static const struct vbd_page_state group_states[] = {
-	VBD_GROUP_STATE_MAP(VBD_PAGE_STATE_AWAITED){NULL, false}};
-
-static const struct vbd_page_key group_keys[] = {
-	VBD_PAGE_KEY_NAME,
-	{.name = "state", .number = by_state},
-	{.name = "ud_endpoint", .number = by_endpoint},
-	VBD_PAGE_KEY_CREATED,
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter group_filters[] = {
-	VBD_PAGE_FILTER_NAME,
-	{.name = "ud_endpoint", .kind = VBD_KIND_UD_ENDPOINT, .id = by_endpoint},
-	{.name = NULL},
+static const struct vbd_page_column group_columns[] = {
+	VBD_COLUMN_NAME,
+	{"state", VBD_SORTS, .number = by_state},
+	{"ud_endpoint", VBD_SORTS_AND_SELECTS, .kind = VBD_KIND_UD_ENDPOINT, .number = by_endpoint},
+	VBD_COLUMN_CREATED,
+	{NULL},
 };
 
 const struct vbd_task_kind vbd_multicast_membership_task = {
@@ -101,9 +87,8 @@ const struct vbd_task_kind vbd_multicast_membership_task = {
 	.done = VBD_STATES(VBD_GROUP_IS_JOINED),
 	.failed = VBD_STATES(VBD_GROUP_IS_FAILED),
 	.page.members = vbd_multicast_membership_members,
-	.page.keys = group_keys,
-	.page.states = group_states,
+	.page.columns = group_columns,
+	.page.states = VBD_PAGE_STATES_AWAITED(VBD_GROUP_STATE_MAP),
 	.page.state_of = by_state,
-	.page.filters = group_filters,
 	.page.encode = encode_group,
 };

@@ -36,14 +36,9 @@ static void put_private_data(struct vbd_encoder *out, const char *name, const st
 	vbd_end(out);
 }
 
-static const struct vbd_peer_record *record_of(const void *item)
-{
-	return item;
-}
-
 static void encode_peer(struct vbd_encoder *out, const void *item)
 {
-	const struct vbd_peer_record *record = record_of(item);
+	const struct vbd_peer_record *record = item;
 	const struct vbd_daemon *daemon = record->object.registry->daemon;
 	const struct vbd_peer *peer = &record->peer;
 
@@ -221,24 +216,15 @@ static void *create_peer(struct vbd_request *req, struct vbd_error *err)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-VBD_PAGE_NUMBER(by_state, record_of, peer.state)
-VBD_PAGE_NUMBER(by_endpoint, record_of, endpoint_id)
+VBD_PAGE_NUMBER(by_state, struct vbd_peer_record, peer.state)
+VBD_PAGE_NUMBER(by_endpoint, struct vbd_peer_record, endpoint_id)
 
-static const struct vbd_page_state peer_states[] = {
-	VBD_PEER_STATE_MAP(VBD_PAGE_STATE_AWAITED){NULL, false}};
-
-static const struct vbd_page_key peer_keys[] = {
-	VBD_PAGE_KEY_NAME,
-	{.name = "state", .number = by_state},
-	{.name = "ud_endpoint", .number = by_endpoint},
-	VBD_PAGE_KEY_CREATED,
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter peer_filters[] = {
-	VBD_PAGE_FILTER_NAME,
-	{.name = "ud_endpoint", .kind = VBD_KIND_UD_ENDPOINT, .id = by_endpoint},
-	{.name = NULL},
+static const struct vbd_page_column peer_columns[] = {
+	VBD_COLUMN_NAME,
+	{"state", VBD_SORTS, .number = by_state},
+	{"ud_endpoint", VBD_SORTS_AND_SELECTS, .kind = VBD_KIND_UD_ENDPOINT, .number = by_endpoint},
+	VBD_COLUMN_CREATED,
+	{NULL},
 };
 
 static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
@@ -253,9 +239,8 @@ const struct vbd_task_kind vbd_ud_peer_task = {
 	.done = VBD_STATES(VBD_PEER_READY),
 	.remove = remove_object,
 	.page.members = vbd_ud_peer_members,
-	.page.keys = peer_keys,
-	.page.states = peer_states,
+	.page.columns = peer_columns,
+	.page.states = VBD_PAGE_STATES_AWAITED(VBD_PEER_STATE_MAP),
 	.page.state_of = by_state,
-	.page.filters = peer_filters,
 	.page.encode = encode_peer,
 };

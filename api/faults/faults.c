@@ -5,11 +5,6 @@
 #include "base/clock.h"
 #include "daemon/faults/faults.h"
 
-static const struct vbd_fault_record *record_of(const void *item)
-{
-	return item;
-}
-
 static void put_target(struct vbd_encoder *out, const struct vbd_fault_target *target)
 {
 	char id[VBD_REF_TEXT_BYTES] = "";
@@ -22,7 +17,7 @@ static void put_target(struct vbd_encoder *out, const struct vbd_fault_target *t
 
 static void encode_fault(struct vbd_encoder *out, const void *item)
 {
-	const struct vbd_fault_record *record = record_of(item);
+	const struct vbd_fault_record *record = item;
 	const struct vbd_fault_rule *rule = &record->fault.rule;
 	bool fails = record->fault.effect == VBD_FAULT_FAIL_CALL;
 
@@ -130,19 +125,14 @@ static void *create_fault(struct vbd_request *req, struct vbd_error *err)
 
 static const char *by_effect(const void *item)
 {
-	return vbd_fault_effect_name(record_of(item)->fault.effect);
+	return vbd_fault_effect_name(((const struct vbd_fault_record *)item)->fault.effect);
 }
 
-static const struct vbd_page_key fault_keys[] = {
-	VBD_PAGE_KEY_NAME,
-	{.name = "effect", .text = by_effect},
-	VBD_PAGE_KEY_CREATED,
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter fault_filters[] = {
-	VBD_PAGE_FILTER_NAME,
-	{.name = NULL},
+static const struct vbd_page_column fault_columns[] = {
+	VBD_COLUMN_NAME,
+	{"effect", VBD_SORTS, .text = by_effect},
+	VBD_COLUMN_CREATED,
+	{NULL},
 };
 
 static enum vbd_status remove_fault(struct vbd_object *object, struct vbd_error *err)
@@ -157,7 +147,6 @@ const struct vbd_task_kind vbd_fault_task = {
 	.create = create_fault,
 	.remove = remove_fault,
 	.page.members = vbd_fault_members,
-	.page.keys = fault_keys,
-	.page.filters = fault_filters,
+	.page.columns = fault_columns,
 	.page.encode = encode_fault,
 };

@@ -123,9 +123,11 @@ static enum vbd_status parse_sort(
 	sort += page->descending;
 	if (strcmp(sort, "id") == 0)
 		return VBD_OK;
-	for (const struct vbd_page_key *key = page->source->keys; key->name; key++) {
+	for (const struct vbd_page_column *key = page->source->columns; key && key->name; key++) {
 		size_t used = strlen(known);
 
+		if (!(key->use & VBD_SORTS))
+			continue;
 		if (strcmp(sort, key->name) == 0) {
 			page->key = key;
 			return VBD_OK;
@@ -201,7 +203,7 @@ static enum vbd_status parse_state(
 	}
 }
 
-/* --- filters --------------------------------------------------------------------------------- */
+/* --- what the items must have ---------------------------------------------------------------- */
 
 /* A device may be gone in the next turn, and its name with it. */
 static void add_wish(struct vbd_page *page, const struct vbd_page_wish *wish)
@@ -209,7 +211,7 @@ static void add_wish(struct vbd_page *page, const struct vbd_page_wish *wish)
 	struct vbd_page_wish *added = &page->wishes[page->n_wishes++];
 
 	*added = *wish;
-	if (!wish->text || wish->filter->kind != VBD_KIND_DEVICE)
+	if (!wish->text || wish->column->kind != VBD_KIND_DEVICE)
 		return;
 	(void)snprintf(added->device, sizeof(added->device), "%s", wish->text);
 	added->text = added->device;
@@ -217,19 +219,19 @@ static void add_wish(struct vbd_page *page, const struct vbd_page_wish *wish)
 
 /* Refuse a text that no item can have. */
 static enum vbd_status check_word(
-	const struct vbd_page_filter *filter, const char *value, struct vbd_error *err)
+	const struct vbd_page_column *column, const char *value, struct vbd_error *err)
 {
 	struct vbd_similar similar = {.word = value};
 	const char *word;
 
-	if (!filter->word)
+	if (!column->word)
 		return VBD_OK;
-	for (unsigned int i = 0; (word = filter->word(i)); i++) {
+	for (unsigned int i = 0; (word = column->word(i)); i++) {
 		if (strcmp(word, value) == 0)
 			return VBD_OK;
 		vbd_similar_try(&similar, word);
 	}
-	return vbd_refuse_name(filter->name, value, &similar, err);
+	return vbd_refuse_name(column->name, value, &similar, err);
 }
 
 enum vbd_status vbd_refuse_name(const char *param, const char *value,
@@ -239,15 +241,18 @@ enum vbd_status vbd_refuse_name(const char *param, const char *value,
 		value, VBD_DID_YOU_MEAN(similar->like));
 }
 
-static enum vbd_status parse_filters(struct vbd_page *page, vbd_page_resolve_fn resolve,
+static enum vbd_status parse_wishes(struct vbd_page *page, vbd_page_resolve_fn resolve,
 	struct vbd_request *req, struct vbd_error *err)
 {
-	const struct vbd_page_filter *filter = page->source->filters;
+	const struct vbd_page_column *column = page->source->columns;
 
-	for (; filter && filter->name && page->n_wishes < VBD_PAGE_FILTERS_MAX; filter++) {
-		struct vbd_page_wish wish = {.filter = filter};
+	for (; column && column->name && page->n_wishes < VBD_PAGE_WISHES_MAX; column++) {
+		struct vbd_page_wish wish = {.column = column};
 		const char *value = NULL;
-		enum vbd_status status = vbd_query_text(req, filter->name, 64, &value, err);
+		enum vbd_status status =
+			column->use & VBD_SELECTS
+				? vbd_query_text(req, column->name, 64, &value, err)
+				: VBD_OK;
 
 		if (status != VBD_OK)
 			return status;
@@ -255,10 +260,10 @@ static enum vbd_status parse_filters(struct vbd_page *page, vbd_page_resolve_fn 
 			continue;
 		if (!*value)
 			return vbd_error_input(
-				err, VBD_E_BAD_VALUE, filter->name, "%s is empty", filter->name);
+				err, VBD_E_BAD_VALUE, column->name, "%s is empty", column->name);
 		wish.text = value;
-		status = filter->kind ? resolve(req, filter, value, &wish.id, &wish.text, err)
-				      : check_word(filter, value, err);
+		status = column->kind ? resolve(req, column, value, &wish.id, &wish.text, err)
+				      : check_word(column, value, err);
 		if (status != VBD_OK)
 			return status;
 		add_wish(page, &wish);
@@ -282,7 +287,7 @@ static enum vbd_status parse_parameters(struct vbd_page *page, vbd_page_resolve_
 	if (status == VBD_OK)
 		status = parse_state(page, req, err);
 	if (status == VBD_OK)
-		status = parse_filters(page, resolve, req, err);
+		status = parse_wishes(page, resolve, req, err);
 	if (status == VBD_OK)
 		status = vbd_query_labels(req, &page->labels, err);
 	if (status == VBD_OK)

@@ -24,39 +24,41 @@ struct vbd_page_state {
 	bool ended;
 };
 
-/* A sort key: one of the two functions gives the value by which the items are ordered. */
-struct vbd_page_key {
+/* A column sorts the items by the parameter `sort`, selects them by a parameter of its own name, or
+ * does both. */
+enum vbd_page_use {
+	VBD_SORTS = 1,
+	VBD_SELECTS = 2,
+	VBD_SORTS_AND_SELECTS = VBD_SORTS | VBD_SELECTS,
+};
+
+/* A value of the items: `number` or `text` gives it, or `has`, which selects only. */
+struct vbd_page_column {
 	const char *name; /* NULL ends a table */
-	uint64_t (*number)(const void *item);
+	enum vbd_page_use use;
+	/* The items are selected by the id or the name of an object of this kind to which they
+	 * refer; VBD_KIND_NONE: by a text. */
+	enum vbd_object_kind kind;
+	uint64_t (*number)(const void *item);  /* of a reference: the id, 0 for none */
 	const char *(*text)(const void *item); /* fewer than VBD_PAGE_TEXT_BYTES bytes */
+	/* An item refers to several objects: is the one with @id among them? */
+	bool (*has)(const void *item, uint64_t id);
 	/* The number of a record of an earlier run. NULL: `name` is a member of the object that is
 	 * a number, a time, a reference or the state. */
 	uint64_t (*past)(const struct vbd_archived *archived);
-};
-
-#define VBD_PAGE_TEXT_BYTES 128
-
-/* A query parameter that selects items by an object to which they refer, or by a text. */
-struct vbd_page_filter {
-	const char *name; /* NULL ends a table */
-	/* The parameter is the id or the name of an object of this kind; VBD_KIND_NONE: a text. */
-	enum vbd_object_kind kind;
-	uint64_t (*id)(const void *item); /* id of the object; 0 for none */
-	/* As `id`, for an item that refers to several objects: is the one with @id among them? */
-	bool (*has)(const void *item, uint64_t id);
-	const char *(*text)(const void *item); /* the text, or the name of a device */
 	/* The texts that an item can have, NULL behind the last; NULL: any. */
 	const char *(*word)(unsigned int i);
 };
 
+#define VBD_PAGE_TEXT_BYTES 128
+
 struct vbd_page_source {
 	const struct vbd_member *members; /* of an item */
-	const struct vbd_page_key *keys;  /* sort keys besides id */
+	const struct vbd_page_column *columns;
 	/* By the value of `state_of`; NULL: the items have no states, and the list has no parameter
 	 * `state`. */
 	const struct vbd_page_state *states;
 	uint64_t (*state_of)(const void *item);
-	const struct vbd_page_filter *filters; /* NULL: none */
 	/* NULL: an item is an object of a registry. */
 	uint64_t (*id)(const void *item);
 	/* Call @visit with every item, ids ascending. NULL: @listed is a registry. */
@@ -64,11 +66,11 @@ struct vbd_page_source {
 	void (*encode)(struct vbd_encoder *out, const void *item); /* put the members */
 };
 
-/* Find the object that a filter names, by its id or its name. Sets *@ret_id to the object's id; for
- * a device it sets *@ret_text to the name instead, NULL if there is none. Refuses a name that no
- * object has or had. */
+/* Find the object that a parameter names, by its id or its name. Sets *@ret_id to the object's id;
+ * for a device it sets *@ret_text to the name instead, NULL if there is none. Refuses a name that
+ * no object has or had. */
 typedef enum vbd_status (*vbd_page_resolve_fn)(struct vbd_request *req,
-	const struct vbd_page_filter *filter, const char *ref, uint64_t *ret_id,
+	const struct vbd_page_column *column, const char *ref, uint64_t *ret_id,
 	const char **ret_text, struct vbd_error *err);
 
 /** vbd_refuse_name - VBD_E_BAD_VALUE: the parameter has a value that names nothing; tells the name
@@ -79,7 +81,7 @@ enum vbd_status vbd_refuse_name(const char *param, const char *value,
 /**
  * vbd_page_reply - answer GET of a list
  * @event:   the place in the event log that the list is true for, which the answer names
- * @resolve: NULL if there are no filters by reference
+ * @resolve: NULL if no column selects by a reference
  * @listed:  the argument of `walk`, or the registry
  */
 void vbd_page_reply(struct vbd_request *req, const char *event,
@@ -93,45 +95,51 @@ bool vbd_page_add_states(
 /** vbd_page_add_state_names - append ", NAME" to @text for each name of a state */
 void vbd_page_add_state_names(const struct vbd_page_state *states, char *text, size_t size_bytes);
 
-/* Values of objects of a registry, for sort keys and filters. */
+/* Values of objects of a registry. */
 const char *vbd_page_name(const void *item);
 uint64_t vbd_page_created(const void *item);
 
-/* Define the function that gives a number of an item: @of_ converts an item to its object, and
- * @member_ is the number in the object. */
-#define VBD_PAGE_NUMBER(function_, of_, member_)       \
-	static uint64_t function_(const void *item)    \
-	{                                              \
-		return (uint64_t)(of_(item)->member_); \
+/* Define the function that gives a number of an item, which is a @type_; @member_ has the number.
+ */
+#define VBD_PAGE_NUMBER(function_, type_, member_)                 \
+	static uint64_t function_(const void *item)                \
+	{                                                          \
+		return (uint64_t)(((const type_ *)item)->member_); \
 	}
 
 /* As VBD_PAGE_NUMBER(), for a text. */
-#define VBD_PAGE_TEXT(function_, of_, member_)         \
+#define VBD_PAGE_TEXT(function_, type_, member_)       \
 	static const char *function_(const void *item) \
 	{                                              \
-		return of_(item)->member_;             \
+		return ((const type_ *)item)->member_; \
 	}
 
-/* Rows of common sort keys and filters. */
-#define VBD_PAGE_KEY_NAME                             \
-	{                                             \
-		.name = "name", .text = vbd_page_name \
+/* Rows of common columns. @use_: of the device; @device_: the function that gives its name */
+#define VBD_COLUMN_NAME                                                             \
+	{                                                                           \
+		.name = "name", .use = VBD_SORTS_AND_SELECTS, .text = vbd_page_name \
 	}
-#define VBD_PAGE_KEY_CREATED                                     \
-	{                                                        \
-		.name = "created_at", .number = vbd_page_created \
+#define VBD_COLUMN_CREATED                                                         \
+	{                                                                          \
+		.name = "created_at", .use = VBD_SORTS, .number = vbd_page_created \
 	}
-#define VBD_PAGE_FILTER_NAME                          \
-	{                                             \
-		.name = "name", .text = vbd_page_name \
-	}
-#define VBD_PAGE_FILTER_DEVICE(device_)                                      \
-	{                                                                    \
-		.name = "device", .kind = VBD_KIND_DEVICE, .text = (device_) \
+#define VBD_COLUMN_DEVICE(use_, device_)                                                    \
+	{                                                                                   \
+		.name = "device", .use = (use_), .kind = VBD_KIND_DEVICE, .text = (device_) \
 	}
 
-/* Applied to a VBD_…_STATE_MAP: the table of states. The second is for maps with rows (SYMBOL,
- * name, json name, awaited, ended). */
+/* The table of the states of a VBD_…_STATE_MAP. The second is for maps with rows (SYMBOL, name,
+ * json name, awaited, ended). */
+#define VBD_PAGE_STATES(map_)	      VBD_PAGE_STATES_BY(map_, VBD_PAGE_STATE)
+#define VBD_PAGE_STATES_AWAITED(map_) VBD_PAGE_STATES_BY(map_, VBD_PAGE_STATE_AWAITED)
+#define VBD_PAGE_STATES_BY(map_, row_)  \
+	(const struct vbd_page_state[]) \
+	{                               \
+		map_(row_)              \
+		{                       \
+			NULL, false     \
+		}                       \
+	}
 #define VBD_PAGE_STATE(sym_, json_, ended_, ...)		     [sym_] = {json_, ended_},
 #define VBD_PAGE_STATE_AWAITED(sym_, name_, json_, awaited_, ended_) [sym_] = {json_, ended_},
 

@@ -10,7 +10,7 @@
 #include "api/http/waiter.h"
 #include "api/http/page.h"
 
-#define VBD_PAGE_FILTERS_MAX 8
+#define VBD_PAGE_WISHES_MAX 8
 
 /* The place of an item in the order of a list: its value of the sort key, and its id. */
 struct vbd_page_place {
@@ -19,11 +19,11 @@ struct vbd_page_place {
 	char text[VBD_PAGE_TEXT_BYTES];
 };
 
-/* A filter of the request. */
+/* A parameter of the request that selects items. */
 struct vbd_page_wish {
-	const struct vbd_page_filter *filter;
-	uint64_t id;	  /* of the object, if the filter compares ids; 0 for an unknown name */
-	const char *text; /* if the filter compares texts; of the request, or `device` */
+	const struct vbd_page_column *column;
+	uint64_t id;	  /* of the object, if ids are compared; 0 for an unknown name */
+	const char *text; /* if texts are compared; of the request, or `device` */
 	char device[64];  /* its name */
 };
 
@@ -41,13 +41,13 @@ struct vbd_page {
 	char event[40]; /* "SERVER_ID-17" */
 	/* the parameters */
 	uint64_t limit;
-	const char *sort;		/* as in the request: "-name" */
-	const struct vbd_page_key *key; /* NULL: sort by id */
+	const char *sort;		   /* as in the request: "-name" */
+	const struct vbd_page_column *key; /* NULL: sort by id */
 	bool descending;
 	struct vbd_page_place after;
 	uint64_t states; /* bit mask of the states of the list */
 	struct vbd_view view;
-	struct vbd_page_wish wishes[VBD_PAGE_FILTERS_MAX];
+	struct vbd_page_wish wishes[VBD_PAGE_WISHES_MAX];
 	size_t n_wishes;
 	struct vbd_label_selector labels;
 	/* page_walk.c: the matching items */

@@ -26,27 +26,25 @@ struct looked {
 
 static bool refers(const struct vbd_page_wish *wish, const struct looked *looked)
 {
-	const struct vbd_page_filter *filter = wish->filter;
+	const struct vbd_page_column *column = wish->column;
 
 	if (looked->past)
-		return vbd_archived_refers(looked->past, filter->name, wish->id);
-	return filter->has ? filter->has(looked->item, wish->id)
-			   : filter->id(looked->item) == wish->id;
+		return vbd_archived_refers(looked->past, column->name, wish->id);
+	return column->has ? column->has(looked->item, wish->id)
+			   : column->number(looked->item) == wish->id;
 }
 
-static const char *text_of(
-	const struct looked *looked, const char *name, const char *(*text)(const void *item))
+static const char *text_of(const struct looked *looked, const struct vbd_page_column *column)
 {
-	return looked->past ? vbd_archived_text(looked->past, name) : text(looked->item);
+	return looked->past ? vbd_archived_text(looked->past, column->name)
+			    : column->text(looked->item);
 }
 
 static bool fulfils(const struct vbd_page_wish *wish, const struct looked *looked)
 {
-	const struct vbd_page_filter *filter = wish->filter;
-
-	if (filter->has || filter->id)
+	if (!wish->column->text)
 		return wish->id && refers(wish, looked);
-	return wish->text && strcmp(text_of(looked, filter->name, filter->text), wish->text) == 0;
+	return wish->text && strcmp(text_of(looked, wish->column), wish->text) == 0;
 }
 
 static bool fulfils_all(const struct vbd_page *page, const struct looked *looked)
@@ -104,7 +102,7 @@ static int compare(const void *left, const void *right, void *arg)
 	return compare_places(arg, &a->place, &b->place);
 }
 
-static bool is_time(const struct vbd_page_key *key)
+static bool is_time(const struct vbd_page_column *key)
 {
 	size_t len = strlen(key->name);
 
@@ -113,7 +111,7 @@ static bool is_time(const struct vbd_page_key *key)
 
 static uint64_t number_of(const struct vbd_page *page, const struct looked *looked)
 {
-	const struct vbd_page_key *key = page->key;
+	const struct vbd_page_column *key = page->key;
 	uint64_t wall_ns;
 
 	if (!looked->past)
@@ -130,7 +128,7 @@ static uint64_t number_of(const struct vbd_page *page, const struct looked *look
 
 static struct vbd_page_place place_of(const struct vbd_page *page, const struct looked *looked)
 {
-	const struct vbd_page_key *key = page->key;
+	const struct vbd_page_column *key = page->key;
 	struct vbd_page_place place = {.id = looked->id};
 
 	if (key && key->number)
@@ -139,8 +137,7 @@ static struct vbd_page_place place_of(const struct vbd_page *page, const struct 
 	if (place.number && is_time(key))
 		place.number += UINT64_C(1) << 62;
 	if (key && key->text)
-		(void)snprintf(place.text, sizeof(place.text), "%s",
-			text_of(looked, key->name, key->text));
+		(void)snprintf(place.text, sizeof(place.text), "%s", text_of(looked, key));
 	return place;
 }
 

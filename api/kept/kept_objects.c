@@ -81,28 +81,15 @@ void vbd_delete_kept_object(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static const struct vbd_kept *kept_of(const void *item)
-{
-	return item;
-}
+VBD_PAGE_NUMBER(by_state, struct vbd_kept, state)
+VBD_PAGE_NUMBER(by_tries, struct vbd_kept, tries)
 
-VBD_PAGE_NUMBER(by_state, kept_of, state)
-VBD_PAGE_NUMBER(by_tries, kept_of, tries)
-
-static const struct vbd_page_state kept_states[] = {
-	VBD_KEPT_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
-
-static const struct vbd_page_key kept_keys[] = {
-	VBD_PAGE_KEY_NAME,
-	{.name = "state", .number = by_state},
-	{.name = "tries", .number = by_tries},
-	VBD_PAGE_KEY_CREATED,
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter kept_filters[] = {
-	VBD_PAGE_FILTER_NAME,
-	{.name = NULL},
+static const struct vbd_page_column kept_columns[] = {
+	VBD_COLUMN_NAME,
+	{"state", VBD_SORTS, .number = by_state},
+	{"tries", VBD_SORTS, .number = by_tries},
+	VBD_COLUMN_CREATED,
+	{NULL},
 };
 
 static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
@@ -116,9 +103,8 @@ const struct vbd_task_kind vbd_kept_object_task = {
 	.kind = VBD_KIND_KEPT_OBJECT,
 	.remove = remove_object,
 	.page.members = vbd_kept_object_members,
-	.page.keys = kept_keys,
-	.page.states = kept_states,
+	.page.columns = kept_columns,
+	.page.states = VBD_PAGE_STATES(VBD_KEPT_STATE_MAP),
 	.page.state_of = by_state,
-	.page.filters = kept_filters,
 	.page.encode = encode_kept,
 };

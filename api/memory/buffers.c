@@ -156,34 +156,21 @@ void vbd_create_buffer(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static const struct vbd_buffer *buffer_of(const void *item)
-{
-	return item;
-}
+VBD_PAGE_NUMBER(by_state, struct vbd_buffer, state)
+VBD_PAGE_TEXT(by_device, struct vbd_buffer, device.name)
+VBD_PAGE_NUMBER(by_pd, struct vbd_buffer, pd_id)
+VBD_PAGE_NUMBER(by_size, struct vbd_buffer, mem.size_bytes)
+VBD_PAGE_NUMBER(by_users, struct vbd_buffer, users)
 
-VBD_PAGE_NUMBER(by_state, buffer_of, state)
-VBD_PAGE_TEXT(by_device, buffer_of, device.name)
-VBD_PAGE_NUMBER(by_pd, buffer_of, pd_id)
-VBD_PAGE_NUMBER(by_size, buffer_of, mem.size_bytes)
-VBD_PAGE_NUMBER(by_users, buffer_of, users)
-
-static const struct vbd_page_state buffer_states[] = {
-	VBD_BUFFER_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
-
-static const struct vbd_page_key buffer_keys[] = {
-	VBD_PAGE_KEY_NAME,
-	{.name = "state", .number = by_state},
-	{.name = "size_bytes", .number = by_size},
-	VBD_PAGE_KEY_CREATED,
-	{.name = "user_count", .number = by_users},
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter buffer_filters[] = {
-	VBD_PAGE_FILTER_NAME,
-	VBD_PAGE_FILTER_DEVICE(by_device),
-	{.name = "pd", .kind = VBD_KIND_PD, .id = by_pd},
-	{.name = NULL},
+static const struct vbd_page_column buffer_columns[] = {
+	VBD_COLUMN_NAME,
+	{"state", VBD_SORTS, .number = by_state},
+	{"size_bytes", VBD_SORTS, .number = by_size},
+	VBD_COLUMN_CREATED,
+	{"user_count", VBD_SORTS, .number = by_users},
+	VBD_COLUMN_DEVICE(VBD_SELECTS, by_device),
+	{"pd", VBD_SELECTS, .kind = VBD_KIND_PD, .number = by_pd},
+	{NULL},
 };
 
 static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
@@ -199,10 +186,9 @@ const struct vbd_task_kind vbd_buffer_task = {
 	.failed = VBD_STATES(VBD_BUFFER_FAILED),
 	.remove = remove_object,
 	.page.members = vbd_buffer_members,
-	.page.keys = buffer_keys,
-	.page.states = buffer_states,
+	.page.columns = buffer_columns,
+	.page.states = VBD_PAGE_STATES(VBD_BUFFER_STATE_MAP),
 	.page.state_of = by_state,
-	.page.filters = buffer_filters,
 	.page.encode = encode_buffer,
 };
 

@@ -74,16 +74,10 @@ static const char *by_pd_device(const void *item)
 	return ((const struct vbd_shared *)item)->pd->device->name;
 }
 
-static const struct vbd_page_key pd_keys[] = {
-	VBD_PAGE_KEY_NAME,
-	{.name = "device", .text = by_pd_device},
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter pd_filters[] = {
-	VBD_PAGE_FILTER_NAME,
-	VBD_PAGE_FILTER_DEVICE(by_pd_device),
-	{.name = NULL},
+static const struct vbd_page_column pd_columns[] = {
+	VBD_COLUMN_NAME,
+	VBD_COLUMN_DEVICE(VBD_SORTS_AND_SELECTS, by_pd_device),
+	{NULL},
 };
 
 const struct vbd_task_kind vbd_pd_task = {
@@ -91,8 +85,7 @@ const struct vbd_task_kind vbd_pd_task = {
 	.create = create_pd,
 	.remove = vbd_remove_shared,
 	.page.members = vbd_pd_members,
-	.page.keys = pd_keys,
-	.page.filters = pd_filters,
+	.page.columns = pd_columns,
 	.page.encode = encode_pd,
 };
 
@@ -200,28 +193,17 @@ void vbd_patch_cq(struct vbd_request *req)
 	}
 }
 
-static const struct vbd_cq *cq_of(const void *item)
-{
-	return ((const struct vbd_shared *)item)->cq;
-}
+VBD_PAGE_TEXT(by_cq_device, struct vbd_shared, cq->device->name)
 
-VBD_PAGE_TEXT(by_cq_device, cq_of, device->name)
+VBD_PAGE_NUMBER(by_cq_worker, struct vbd_shared, cq->worker->number)
+VBD_PAGE_NUMBER(by_cq_reserved, struct vbd_shared, cq->reserved_cqe)
 
-VBD_PAGE_NUMBER(by_cq_worker, cq_of, worker->number)
-VBD_PAGE_NUMBER(by_cq_reserved, cq_of, reserved_cqe)
-
-static const struct vbd_page_key cq_keys[] = {
-	VBD_PAGE_KEY_NAME,
-	{.name = "device", .text = by_cq_device},
-	{.name = "worker", .number = by_cq_worker},
-	{.name = "reserved_cqe", .number = by_cq_reserved},
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter cq_filters[] = {
-	VBD_PAGE_FILTER_NAME,
-	VBD_PAGE_FILTER_DEVICE(by_cq_device),
-	{.name = NULL},
+static const struct vbd_page_column cq_columns[] = {
+	VBD_COLUMN_NAME,
+	VBD_COLUMN_DEVICE(VBD_SORTS_AND_SELECTS, by_cq_device),
+	{"worker", VBD_SORTS, .number = by_cq_worker},
+	{"reserved_cqe", VBD_SORTS, .number = by_cq_reserved},
+	{NULL},
 };
 
 const struct vbd_task_kind vbd_cq_task = {
@@ -229,7 +211,6 @@ const struct vbd_task_kind vbd_cq_task = {
 	.create = create_cq,
 	.remove = vbd_remove_shared,
 	.page.members = vbd_cq_members,
-	.page.keys = cq_keys,
-	.page.filters = cq_filters,
+	.page.columns = cq_columns,
 	.page.encode = encode_cq,
 };

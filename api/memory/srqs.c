@@ -144,23 +144,16 @@ static const char *by_device(const void *item)
 	return ((const struct vbd_shared *)item)->srq->pd->device->name;
 }
 
-static const struct vbd_page_key srq_keys[] = {
-	VBD_PAGE_KEY_NAME,
-	{.name = "device", .text = by_device},
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter srq_filters[] = {
-	VBD_PAGE_FILTER_NAME,
-	VBD_PAGE_FILTER_DEVICE(by_device),
-	{.name = NULL},
+static const struct vbd_page_column srq_columns[] = {
+	VBD_COLUMN_NAME,
+	VBD_COLUMN_DEVICE(VBD_SORTS_AND_SELECTS, by_device),
+	{NULL},
 };
 
 const struct vbd_task_kind vbd_srq_task = {
 	.kind = VBD_KIND_SRQ,
 	.remove = vbd_remove_shared,
 	.page.members = vbd_srq_members,
-	.page.keys = srq_keys,
-	.page.filters = srq_filters,
+	.page.columns = srq_columns,
 	.page.encode = encode_srq,
 };

@@ -8,11 +8,6 @@
 
 /* --- one window ------------------------------------------------------------------------------ */
 
-static const struct vbd_window_record *record_of(const void *item)
-{
-	return item;
-}
-
 /* Null while no peer can use the window. */
 static void put_remote(struct vbd_encoder *out, const struct vbd_window_record *record)
 {
@@ -24,7 +19,7 @@ static void put_remote(struct vbd_encoder *out, const struct vbd_window_record *
 
 static void encode_window(struct vbd_encoder *out, const void *item)
 {
-	const struct vbd_window_record *record = record_of(item);
+	const struct vbd_window_record *record = item;
 	const struct vbd_daemon *daemon = record->object.registry->daemon;
 	const struct vbd_window *window = &record->window;
 	const struct vbd_window_range *range = &window->range;
@@ -110,29 +105,19 @@ static void *create_window(struct vbd_request *req, struct vbd_error *err)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-VBD_PAGE_NUMBER(by_state, record_of, window.state)
-VBD_PAGE_TEXT(by_device, record_of, device.name)
-VBD_PAGE_NUMBER(by_buffer, record_of, buffer_id)
-VBD_PAGE_NUMBER(by_connection, record_of, connection_id)
+VBD_PAGE_NUMBER(by_state, struct vbd_window_record, window.state)
+VBD_PAGE_TEXT(by_device, struct vbd_window_record, device.name)
+VBD_PAGE_NUMBER(by_buffer, struct vbd_window_record, buffer_id)
+VBD_PAGE_NUMBER(by_connection, struct vbd_window_record, connection_id)
 
-static const struct vbd_page_state window_states[] = {
-	VBD_WINDOW_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
-
-static const struct vbd_page_key window_keys[] = {
-	VBD_PAGE_KEY_NAME,
-	{.name = "state", .number = by_state},
-	{.name = "buffer", .number = by_buffer},
-	{.name = "connection", .number = by_connection},
-	VBD_PAGE_KEY_CREATED,
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter window_filters[] = {
-	VBD_PAGE_FILTER_NAME,
-	VBD_PAGE_FILTER_DEVICE(by_device),
-	{.name = "buffer", .kind = VBD_KIND_BUFFER, .id = by_buffer},
-	{.name = "connection", .kind = VBD_KIND_CONNECTION, .id = by_connection},
-	{.name = NULL},
+static const struct vbd_page_column window_columns[] = {
+	VBD_COLUMN_NAME,
+	{"state", VBD_SORTS, .number = by_state},
+	{"buffer", VBD_SORTS_AND_SELECTS, .kind = VBD_KIND_BUFFER, .number = by_buffer},
+	{"connection", VBD_SORTS_AND_SELECTS, .kind = VBD_KIND_CONNECTION, .number = by_connection},
+	VBD_COLUMN_CREATED,
+	VBD_COLUMN_DEVICE(VBD_SELECTS, by_device),
+	{NULL},
 };
 
 const struct vbd_task_kind vbd_window_task = {
@@ -141,9 +126,8 @@ const struct vbd_task_kind vbd_window_task = {
 	.create = create_window,
 	.done = VBD_STATES(VBD_WINDOW_READY),
 	.page.members = vbd_window_members,
-	.page.keys = window_keys,
-	.page.states = window_states,
+	.page.columns = window_columns,
+	.page.states = VBD_PAGE_STATES(VBD_WINDOW_STATE_MAP),
 	.page.state_of = by_state,
-	.page.filters = window_filters,
 	.page.encode = encode_window,
 };

@@ -10,11 +10,6 @@
 #include "api/work/transfers.h"
 #include "daemon/work/batches.h"
 
-static const struct vbd_batch *batch_of(const void *item)
-{
-	return item;
-}
-
 /* --- JSON ------------------------------------------------------------------------------------ */
 
 static void put_counts(struct vbd_encoder *out, const char *name, const struct vbd_batch *batch)
@@ -125,15 +120,12 @@ static void *create_batch(struct vbd_request *req, struct vbd_error *err)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-VBD_PAGE_NUMBER(by_state, batch_of, state)
+VBD_PAGE_NUMBER(by_state, struct vbd_batch, state)
 
-static const struct vbd_page_state batch_states[] = {
-	VBD_BATCH_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
-
-static const struct vbd_page_key batch_keys[] = {
-	{.name = "state", .number = by_state},
-	VBD_PAGE_KEY_CREATED,
-	{.name = NULL},
+static const struct vbd_page_column batch_columns[] = {
+	{"state", VBD_SORTS, .number = by_state},
+	VBD_COLUMN_CREATED,
+	{NULL},
 };
 
 const struct vbd_task_kind vbd_transfer_batch_task = {
@@ -142,8 +134,8 @@ const struct vbd_task_kind vbd_transfer_batch_task = {
 	.create = create_batch,
 	.done = VBD_STATES(VBD_BATCH_DONE),
 	.page.members = vbd_transfer_batch_members,
-	.page.keys = batch_keys,
-	.page.states = batch_states,
+	.page.columns = batch_columns,
+	.page.states = VBD_PAGE_STATES(VBD_BATCH_STATE_MAP),
 	.page.state_of = by_state,
 	.page.encode = encode_batch,
 };
@@ -153,8 +145,8 @@ const struct vbd_task_kind vbd_connection_batch_task = {
 	.gone = "the batch was deleted in the meantime",
 	.done = VBD_STATES(VBD_BATCH_DONE),
 	.page.members = vbd_connection_batch_members,
-	.page.keys = batch_keys,
-	.page.states = batch_states,
+	.page.columns = batch_columns,
+	.page.states = VBD_PAGE_STATES(VBD_BATCH_STATE_MAP),
 	.page.state_of = by_state,
 	.page.encode = encode_batch,
 };

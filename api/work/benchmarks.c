@@ -64,13 +64,6 @@ static void put_benchmark(struct vbd_encoder *out, const void *item)
 	put_error(out, "error", benchmark);
 }
 
-/* --- the task -------------------------------------------------------------------------------- */
-
-static const struct vbd_benchmark *benchmark_of(const void *item)
-{
-	return item;
-}
-
 /* --- creation -------------------------------------------------------------------------------- */
 
 #define DURATION_MS 1000  /* default */
@@ -154,24 +147,16 @@ static void *create_benchmark(struct vbd_request *req, struct vbd_error *err)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-VBD_PAGE_NUMBER(by_state, benchmark_of, state)
-VBD_PAGE_NUMBER(by_buffer, benchmark_of, buffer_id)
-VBD_PAGE_NUMBER(by_connection, benchmark_of, connection_id)
+VBD_PAGE_NUMBER(by_state, struct vbd_benchmark, state)
+VBD_PAGE_NUMBER(by_buffer, struct vbd_benchmark, buffer_id)
+VBD_PAGE_NUMBER(by_connection, struct vbd_benchmark, connection_id)
 
-static const struct vbd_page_state benchmark_states[] = {
-	VBD_BENCHMARK_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
-
-static const struct vbd_page_key benchmark_keys[] = {
-	{.name = "state", .number = by_state},
-	{.name = "connection", .number = by_connection},
-	VBD_PAGE_KEY_CREATED,
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter benchmark_filters[] = {
-	{.name = "connection", .kind = VBD_KIND_CONNECTION, .id = by_connection},
-	{.name = "buffer", .kind = VBD_KIND_BUFFER, .id = by_buffer},
-	{.name = NULL},
+static const struct vbd_page_column benchmark_columns[] = {
+	{"state", VBD_SORTS, .number = by_state},
+	{"connection", VBD_SORTS_AND_SELECTS, .kind = VBD_KIND_CONNECTION, .number = by_connection},
+	VBD_COLUMN_CREATED,
+	{"buffer", VBD_SELECTS, .kind = VBD_KIND_BUFFER, .number = by_buffer},
+	{NULL},
 };
 
 const struct vbd_task_kind vbd_benchmark_task = {
@@ -180,9 +165,8 @@ const struct vbd_task_kind vbd_benchmark_task = {
 	.create = create_benchmark,
 	.done = VBD_STATES(VBD_BENCHMARK_DONE),
 	.page.members = vbd_benchmark_members,
-	.page.keys = benchmark_keys,
-	.page.states = benchmark_states,
+	.page.columns = benchmark_columns,
+	.page.states = VBD_PAGE_STATES(VBD_BENCHMARK_STATE_MAP),
 	.page.state_of = by_state,
-	.page.filters = benchmark_filters,
 	.page.encode = put_benchmark,
 };

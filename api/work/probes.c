@@ -54,13 +54,6 @@ static void put_probe(struct vbd_encoder *out, const void *item)
 	put_error(out, "error", record);
 }
 
-/* --- the task -------------------------------------------------------------------------------- */
-
-static const struct vbd_probe_record *record_of(const void *item)
-{
-	return item;
-}
-
 /* --- creation -------------------------------------------------------------------------------- */
 
 static const char *const kind_names[VBD_PROBE_KIND_COUNT] = {VBD_PROBE_KIND_MAP(VBD_ENUM_NAME)};
@@ -122,22 +115,14 @@ static void *create_probe(struct vbd_request *req, struct vbd_error *err)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-VBD_PAGE_NUMBER(by_state, record_of, state)
-VBD_PAGE_NUMBER(by_connection, record_of, connection_id)
+VBD_PAGE_NUMBER(by_state, struct vbd_probe_record, state)
+VBD_PAGE_NUMBER(by_connection, struct vbd_probe_record, connection_id)
 
-static const struct vbd_page_state probe_states[] = {
-	VBD_PROBE_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
-
-static const struct vbd_page_key probe_keys[] = {
-	{.name = "state", .number = by_state},
-	{.name = "connection", .number = by_connection},
-	VBD_PAGE_KEY_CREATED,
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter probe_filters[] = {
-	{.name = "connection", .kind = VBD_KIND_CONNECTION, .id = by_connection},
-	{.name = NULL},
+static const struct vbd_page_column probe_columns[] = {
+	{"state", VBD_SORTS, .number = by_state},
+	{"connection", VBD_SORTS_AND_SELECTS, .kind = VBD_KIND_CONNECTION, .number = by_connection},
+	VBD_COLUMN_CREATED,
+	{NULL},
 };
 
 const struct vbd_task_kind vbd_probe_task = {
@@ -146,9 +131,8 @@ const struct vbd_task_kind vbd_probe_task = {
 	.create = create_probe,
 	.done = VBD_STATES(VBD_PROBE_DONE),
 	.page.members = vbd_probe_members,
-	.page.keys = probe_keys,
-	.page.states = probe_states,
+	.page.columns = probe_columns,
+	.page.states = VBD_PAGE_STATES(VBD_PROBE_STATE_MAP),
 	.page.state_of = by_state,
-	.page.filters = probe_filters,
 	.page.encode = put_probe,
 };

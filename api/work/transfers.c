@@ -132,11 +132,6 @@ static void put_transfer(struct vbd_encoder *out, const void *item)
 
 /* --- the task -------------------------------------------------------------------------------- */
 
-static const struct vbd_transfer_record *record_of(const void *item)
-{
-	return item;
-}
-
 void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record)
 {
 	vbd_task_answer(req, &vbd_transfer_task, record);
@@ -144,19 +139,19 @@ void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *re
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-VBD_PAGE_NUMBER(by_state, record_of, transfer.state)
-VBD_PAGE_NUMBER(by_op, record_of, transfer.op)
-VBD_PAGE_NUMBER(by_connection, record_of, connection_id)
-VBD_PAGE_NUMBER(by_endpoint, record_of, endpoint_id)
-VBD_PAGE_NUMBER(by_batch, record_of, batch_id)
-VBD_PAGE_NUMBER(by_peer, record_of, peer_id)
-VBD_PAGE_NUMBER(by_group, record_of, group_id)
-VBD_PAGE_NUMBER(by_length, record_of, transfer.length_bytes)
-VBD_PAGE_NUMBER(by_created, record_of, transfer.created_ns)
+VBD_PAGE_NUMBER(by_state, struct vbd_transfer_record, transfer.state)
+VBD_PAGE_NUMBER(by_op, struct vbd_transfer_record, transfer.op)
+VBD_PAGE_NUMBER(by_connection, struct vbd_transfer_record, connection_id)
+VBD_PAGE_NUMBER(by_endpoint, struct vbd_transfer_record, endpoint_id)
+VBD_PAGE_NUMBER(by_batch, struct vbd_transfer_record, batch_id)
+VBD_PAGE_NUMBER(by_peer, struct vbd_transfer_record, peer_id)
+VBD_PAGE_NUMBER(by_group, struct vbd_transfer_record, group_id)
+VBD_PAGE_NUMBER(by_length, struct vbd_transfer_record, transfer.length_bytes)
+VBD_PAGE_NUMBER(by_created, struct vbd_transfer_record, transfer.created_ns)
 
 static bool uses_buffer(const void *item, uint64_t id)
 {
-	const struct vbd_transfer_record *record = record_of(item);
+	const struct vbd_transfer_record *record = item;
 
 	for (uint32_t i = 0; i < record->range_count; i++) {
 		if (record->ranges[i].buffer_id == id)
@@ -175,26 +170,19 @@ static uint64_t past_op(const struct vbd_archived *archived)
 	return op;
 }
 
-static const struct vbd_page_state transfer_states[] = {
-	VBD_TRANSFER_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
-
-static const struct vbd_page_key transfer_keys[] = {
-	{.name = "state", .number = by_state},
-	{.name = "op", .number = by_op, .past = past_op},
-	{.name = "connection", .number = by_connection},
-	{.name = "length_bytes", .number = by_length},
-	{.name = "created_at", .number = by_created},
-	{.name = NULL},
-};
-
-static const struct vbd_page_filter transfer_filters[] = {
-	{.name = "connection", .kind = VBD_KIND_CONNECTION, .id = by_connection},
-	{.name = "ud_endpoint", .kind = VBD_KIND_UD_ENDPOINT, .id = by_endpoint},
-	{.name = "ud_peer", .kind = VBD_KIND_UD_PEER, .id = by_peer},
-	{.name = "multicast_membership", .kind = VBD_KIND_MULTICAST_MEMBERSHIP, .id = by_group},
-	{.name = "buffer", .kind = VBD_KIND_BUFFER, .has = uses_buffer},
-	{.name = "batch", .kind = VBD_KIND_TRANSFER_BATCH, .id = by_batch},
-	{.name = NULL},
+static const struct vbd_page_column transfer_columns[] = {
+	{"state", VBD_SORTS, .number = by_state},
+	{"op", VBD_SORTS, .number = by_op, .past = past_op},
+	{"connection", VBD_SORTS_AND_SELECTS, .kind = VBD_KIND_CONNECTION, .number = by_connection},
+	{"length_bytes", VBD_SORTS, .number = by_length},
+	{"created_at", VBD_SORTS, .number = by_created},
+	{"ud_endpoint", VBD_SELECTS, .kind = VBD_KIND_UD_ENDPOINT, .number = by_endpoint},
+	{"ud_peer", VBD_SELECTS, .kind = VBD_KIND_UD_PEER, .number = by_peer},
+	{"multicast_membership", VBD_SELECTS, .kind = VBD_KIND_MULTICAST_MEMBERSHIP,
+		.number = by_group},
+	{"buffer", VBD_SELECTS, .kind = VBD_KIND_BUFFER, .has = uses_buffer},
+	{"batch", VBD_SELECTS, .kind = VBD_KIND_TRANSFER_BATCH, .number = by_batch},
+	{NULL},
 };
 
 const struct vbd_task_kind vbd_transfer_task = {
@@ -202,10 +190,9 @@ const struct vbd_task_kind vbd_transfer_task = {
 	.gone = "the transfer was deleted in the meantime",
 	.done = VBD_STATES(VBD_TRANSFER_DONE),
 	.page.members = vbd_transfer_members,
-	.page.keys = transfer_keys,
-	.page.states = transfer_states,
+	.page.columns = transfer_columns,
+	.page.states = VBD_PAGE_STATES(VBD_TRANSFER_STATE_MAP),
 	.page.state_of = by_state,
-	.page.filters = transfer_filters,
 	.page.encode = put_transfer,
 };
 

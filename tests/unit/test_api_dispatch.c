@@ -215,14 +215,12 @@ static const struct vbd_member guarded_members[] = {{"id", true, VBD_ROLE_READ},
 	{"parts.*.a", false, VBD_ROLE_CONTROL}, {"parts.*.b", false, VBD_ROLE_READ},
 	{NULL, false, VBD_ROLE_NONE}};
 static const struct vbd_page_state states[] = {{"small", false}, {"big", true}, {NULL, false}};
-static const struct vbd_page_key keys[] = {
-	{.name = "size", .number = by_size}, {.name = "mark", .text = by_mark}, {.name = NULL}};
-static const struct vbd_page_filter filters[] = {{.name = "mark", .text = by_mark}, {.name = NULL}};
+static const struct vbd_page_column columns[] = {{"size", VBD_SORTS, .number = by_size},
+	{"mark", VBD_SORTS_AND_SELECTS, .text = by_mark}, {NULL}};
 static const struct vbd_page_source source = {.members = members,
-	.keys = keys,
+	.columns = columns,
 	.states = states,
 	.state_of = state_of,
-	.filters = filters,
 	.id = item_id,
 	.walk = walk,
 	.encode = encode};

@@ -36,14 +36,12 @@ static uint64_t state_of(const void *item)
 }
 
 static const struct vbd_page_state states[] = {{"ready", false}, {NULL, false}};
-static const struct vbd_page_key keys[] = {VBD_PAGE_KEY_NAME, {.name = NULL}};
-static const struct vbd_page_filter filters[] = {VBD_PAGE_FILTER_NAME, {.name = NULL}};
+static const struct vbd_page_column columns[] = {VBD_COLUMN_NAME, {NULL}};
 static const struct vbd_page_source counting = {.members = members,
 	.encode = encode,
 	.states = states,
 	.state_of = state_of,
-	.keys = keys,
-	.filters = filters};
+	.columns = columns};
 
 static void list_of(struct svc *svc, const struct vbd_page_source *of, const char *target,
 	struct vbd_caller *caller, enum vbd_role role)
