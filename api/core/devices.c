@@ -200,12 +200,17 @@ static uint64_t device_id(const void *item)
 	return ((const struct vbd_device *)item)->id;
 }
 
-static void walk_devices(void *listed, vbd_page_visit_cb visit, void *visitor)
+static const void *device_after(const void *listed, uint64_t id)
 {
 	const struct vbd_daemon *daemon = listed;
 
-	vbd_list_for_each (link, &daemon->fabric->devices)
-		visit(VBD_CONTAINER_OF(link, struct vbd_device, link), visitor);
+	vbd_list_for_each (link, &daemon->fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (device->id > id)
+			return device;
+	}
+	return NULL;
 }
 
 VBD_PAGE_TEXT(by_name, struct vbd_device, name)
@@ -239,7 +244,7 @@ const struct vbd_task_kind vbd_device_task = {
 	.page.states = VBD_PAGE_STATES(VBD_DEVICE_STATE_MAP),
 	.page.state_of = by_state,
 	.page.id = device_id,
-	.page.walk = walk_devices,
+	.page.after = device_after,
 	.page.encode = encode_device,
 };
 

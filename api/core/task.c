@@ -114,7 +114,7 @@ void vbd_task_list(struct vbd_request *req)
 	 */
 	(void)vbd_event_place_id(daemon, vbd_eventlog_last(daemon->eventlog), place);
 	vbd_page_reply(req, place, &kind->page, resolve,
-		kind->page.walk ? (void *)daemon : &daemon->registries[kind->kind]);
+		kind->page.after ? (const void *)daemon : &daemon->registries[kind->kind]);
 }
 
 /* --- failures --------------------------------------------------------------------------------- */

@@ -329,11 +329,12 @@ static void put_head(struct vbd_page *page)
 	vbd_begin_array(&page->out, "items");
 }
 
-static void put_item(struct vbd_page *page, const struct vbd_page_item *item)
+static void put_item(struct vbd_page *page, uint64_t id)
 {
-	const struct vbd_registry *registry = page->source->walk ? NULL : page->listed;
-	const void *thing = registry ? vbd_registry_find_id(registry, item->place.id) : item->item;
-	const struct vbd_record *record = thing ? NULL : vbd_record_find(registry, item->place.id);
+	const struct vbd_registry *registry = page->source->after ? NULL : page->listed;
+	const void *thing = registry ? vbd_registry_find_id(registry, id)
+				     : page->source->after(page->listed, id - 1);
+	const struct vbd_record *record = thing ? NULL : vbd_record_find(registry, id);
 	bool bare =
 		registry && thing && vbd_view_role(page->turns.req, thing) != page->turns.req->role;
 	struct vbd_archived past = {.record = record};
@@ -357,7 +358,7 @@ static bool write_page(struct vbd_page *page)
 		put_head(page);
 	page->begun = true;
 	for (int i = 0; i < STEP_ITEMS && page->written < page->count; i++)
-		put_item(page, &page->items[page->written++]);
+		put_item(page, page->items[page->written++].id);
 	if (page->written < page->count)
 		return false;
 	vbd_end(&page->out);
@@ -414,13 +415,13 @@ static void drop(struct vbd_in_turns *self)
 /* A list without a registry is short. */
 static struct vbd_turns *turns_of(const struct vbd_page *page)
 {
-	const struct vbd_registry *registry = page->source->walk ? NULL : page->listed;
+	const struct vbd_registry *registry = page->source->after ? NULL : page->listed;
 
 	return registry ? &registry->daemon->turns : NULL;
 }
 
 void vbd_page_reply(struct vbd_request *req, const char *event,
-	const struct vbd_page_source *source, vbd_page_resolve_fn resolve, void *listed)
+	const struct vbd_page_source *source, vbd_page_resolve_fn resolve, const void *listed)
 {
 	struct vbd_page *page = calloc(1, sizeof(*page));
 	struct vbd_error err = {0};

@@ -16,8 +16,6 @@
 struct vbd_archived;
 struct vbd_similar;
 
-typedef void (*vbd_page_visit_cb)(const void *item, void *visitor);
-
 /* A state of the items. Several states may have the same name. */
 struct vbd_page_state {
 	const char *name; /* NULL ends a table */
@@ -59,10 +57,10 @@ struct vbd_page_source {
 	 * `state`. */
 	const struct vbd_page_state *states;
 	uint64_t (*state_of)(const void *item);
-	/* NULL: an item is an object of a registry. */
-	uint64_t (*id)(const void *item);
-	/* Call @visit with every item, ids ascending. NULL: @listed is a registry. */
-	void (*walk)(void *listed, vbd_page_visit_cb visit, void *visitor);
+	/* The item with the lowest id above @id, NULL behind the last one. NULL: @listed is a
+	 * registry, and the items are its objects. */
+	const void *(*after)(const void *listed, uint64_t id);
+	uint64_t (*id)(const void *item);			   /* together with `after` */
 	void (*encode)(struct vbd_encoder *out, const void *item); /* put the members */
 };
 
@@ -82,10 +80,10 @@ enum vbd_status vbd_refuse_name(const char *param, const char *value,
  * vbd_page_reply - answer GET of a list
  * @event:   the place in the event log that the list is true for, which the answer names
  * @resolve: NULL if no column selects by a reference
- * @listed:  the argument of `walk`, or the registry
+ * @listed:  the argument of `after`, or the registry
  */
 void vbd_page_reply(struct vbd_request *req, const char *event,
-	const struct vbd_page_source *source, vbd_page_resolve_fn resolve, void *listed);
+	const struct vbd_page_source *source, vbd_page_resolve_fn resolve, const void *listed);
 
 /** vbd_page_add_states - add to a bit mask the states with a name, or those that `open` or `ended`
  * stands for: no state of a listener is `ended`. False for an unknown word. */

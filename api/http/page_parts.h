@@ -27,17 +27,11 @@ struct vbd_page_wish {
 	char device[64];  /* its name */
 };
 
-/* An item behind the cursor. */
-struct vbd_page_item {
-	struct vbd_page_place place;
-	const void *item; /* of a source with a `walk`, which takes no second turn */
-};
-
 struct vbd_page {
 	struct vbd_in_turns turns; /* first */
 	const struct vbd_page_source *source;
 	const struct vbd_caller *caller; /* the list is for this caller */
-	void *listed;
+	const void *listed;
 	char event[40]; /* "SERVER_ID-17" */
 	/* the parameters */
 	uint64_t limit;
@@ -55,9 +49,10 @@ struct vbd_page {
 	bool counted;	/* `total` was known without a walk */
 	bool walked;	/* all that is needed */
 	bool ranked;	/* the first limit + 1 of `items` are in their order */
-	uint64_t at_id; /* of the object that was walked over last */
+	uint64_t at_id; /* of the item that was walked over last */
 	uint64_t total;
-	struct vbd_page_item *items; /* the first ones behind the cursor; later those of the page */
+	struct vbd_page_place
+		*items; /* the first ones behind the cursor; later those of the page */
 	size_t count, room;
 	bool failed;		    /* there is no memory for the items */
 	struct vbd_page_place next; /* the last item of the page; id 0: nothing follows it */

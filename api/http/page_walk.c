@@ -97,9 +97,7 @@ static int compare_places(
 
 static int compare(const void *left, const void *right, void *arg)
 {
-	const struct vbd_page_item *a = left, *b = right;
-
-	return compare_places(arg, &a->place, &b->place);
+	return compare_places(arg, left, right);
 }
 
 static bool is_time(const struct vbd_page_column *key)
@@ -144,7 +142,7 @@ static struct vbd_page_place place_of(const struct vbd_page *page, const struct 
 /* The walk of an unsorted list is in the order of the page. */
 static bool is_sorted(const struct vbd_page *page)
 {
-	return page->key || (page->source->walk && page->descending);
+	return page->key || (page->source->after && page->descending);
 }
 
 /* --- items ----------------------------------------------------------------------------------- */
@@ -168,7 +166,7 @@ static void rank(struct vbd_page *page)
 static bool make_room(struct vbd_page *page)
 {
 	size_t room = page->room ? page->room * 2 : 64;
-	struct vbd_page_item *items;
+	struct vbd_page_place *items;
 
 	if (page->count == 2 * kept(page))
 		rank(page);
@@ -182,17 +180,17 @@ static bool make_room(struct vbd_page *page)
 	return true;
 }
 
-static void keep(struct vbd_page *page, const struct vbd_page_place *place, const void *item)
+static void keep(struct vbd_page *page, const struct vbd_page_place *place)
 {
 	if (page->after.id && compare_places(page, place, &page->after) <= 0)
 		return;
-	if (page->ranked && compare_places(page, place, &page->items[page->limit].place) >= 0)
+	if (page->ranked && compare_places(page, place, &page->items[page->limit]) >= 0)
 		return;
 	if (!make_room(page)) {
 		page->failed = true;
 		return;
 	}
-	page->items[page->count++] = (struct vbd_page_item){.place = *place, .item = item};
+	page->items[page->count++] = *place;
 	if (!is_sorted(page) && page->count == kept(page))
 		page->ranked = true;
 }
@@ -206,7 +204,7 @@ static void look_at(struct vbd_page *page, const struct looked *looked)
 	if (!page->counted)
 		page->total++;
 	place = place_of(page, looked);
-	keep(page, &place, looked->item);
+	keep(page, &place);
 }
 
 static bool needs_body(const struct vbd_page *page)
@@ -214,19 +212,18 @@ static bool needs_body(const struct vbd_page *page)
 	return page->key || page->n_wishes;
 }
 
-static void visit(const void *item, void *visitor)
+static void visit(struct vbd_page *page, const void *item)
 {
-	struct vbd_page *page = visitor;
 	const struct vbd_page_source *source = page->source;
-	const struct vbd_object *object = source->walk ? NULL : item;
+	const struct vbd_object *object = source->after ? NULL : item;
 	struct vbd_archived past = {.record = vbd_record_of(object)};
-	struct looked looked = {.item = item, .past = past.record ? &past : NULL};
+	struct looked looked = {
+		.id = page->at_id, .item = item, .past = past.record ? &past : NULL};
 
 	if (page->failed || (object && !passes(page, object->owner, object->labels)) ||
 		(source->states && !(page->states >> state_of(page, &looked) & 1)) ||
 		(past.record && needs_body(page) && !vbd_archived_open(&past, past.record)))
 		return;
-	looked.id = source->id ? source->id(item) : ((const struct vbd_object *)item)->id;
 	look_at(page, &looked);
 	vbd_archived_close(&past);
 }
@@ -241,7 +238,7 @@ static bool know_total(struct vbd_page *page)
 	uint64_t all = 0, open = 0;
 	struct vbd_tally seen;
 
-	if (source->walk || page->with_past || page->n_wishes || page->labels.count)
+	if (source->after || page->with_past || page->n_wishes || page->labels.count)
 		return false;
 	for (size_t i = 0; source->states && source->states[i].name; i++) {
 		all |= UINT64_C(1) << i;
@@ -258,7 +255,7 @@ static bool asks_for_past(const struct vbd_page *page)
 	const struct vbd_page_state *states = page->source->states;
 	const struct vbd_registry *registry = page->listed;
 
-	if (page->source->walk || !states || !registry->past_ended.count)
+	if (page->source->after || !states || !registry->past_ended.count)
 		return false;
 	for (size_t i = 0; states[i].name; i++) {
 		if (states[i].ended && (page->states >> i & 1))
@@ -284,11 +281,13 @@ void vbd_page_walk_begin(struct vbd_page *page)
 }
 
 /* Records of earlier runs have lower ids than all objects. */
-static const struct vbd_object *next_of(const struct vbd_page *page)
+static const void *next_of(const struct vbd_page *page)
 {
 	const struct vbd_registry *registry = page->listed;
 	const struct vbd_object *object;
 
+	if (page->source->after)
+		return page->source->after(page->listed, page->at_id);
 	if (is_backward(page)) {
 		object = vbd_registry_before(registry, page->at_id);
 		return object || !page->with_past ? object
@@ -306,35 +305,31 @@ static bool is_full(const struct vbd_page *page)
 
 static void walk_some(struct vbd_page *page)
 {
+	const struct vbd_page_source *source = page->source;
 	int record_cost = needs_body(page) ? RECORD_COST : 1;
 
 	for (int i = 0; i < STEP_OBJECTS && !is_full(page); i++) {
-		const struct vbd_object *object = next_of(page);
+		const void *item = next_of(page);
+		const struct vbd_object *object = source->after ? NULL : item;
 
-		if (!object) {
-			page->walked = true;
+		page->walked = !item;
+		if (!item)
 			return;
-		}
-		page->at_id = object->id;
-		visit(object, page);
-		i += object->past ? record_cost - 1 : 0;
+		page->at_id = object ? object->id : source->id(item);
+		visit(page, item);
+		i += object && object->past ? record_cost - 1 : 0;
 	}
 	page->walked = is_full(page);
 }
 
 void vbd_page_walk(struct vbd_page *page)
 {
-	if (page->source->walk) {
-		page->source->walk(page->listed, visit, page);
-		page->walked = true;
-	} else {
-		walk_some(page);
-	}
+	walk_some(page);
 	if (!page->walked)
 		return;
 	rank(page);
 	if (page->count > page->limit) {
 		page->count = (size_t)page->limit;
-		page->next = page->items[page->count - 1].place;
+		page->next = page->items[page->count - 1];
 	}
 }

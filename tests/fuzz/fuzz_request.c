@@ -67,16 +67,19 @@ static void say(struct vbd_request *req)
 
 static const uint64_t items[] = {1, 2, 3, 5, 8};
 
-static void walk(void *listed, vbd_page_visit_cb visit, void *visitor)
-{
-	(void)listed;
-	for (size_t i = 0; i < VBD_ARRAY_LEN(items); i++)
-		visit(&items[i], visitor);
-}
-
 static uint64_t item_id(const void *item)
 {
 	return *(const uint64_t *)item;
+}
+
+static const void *item_after(const void *listed, uint64_t id)
+{
+	(void)listed;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(items); i++) {
+		if (item_id(&items[i]) > id)
+			return &items[i];
+	}
+	return NULL;
 }
 
 static uint64_t by_size(const void *item)
@@ -104,7 +107,7 @@ static const struct vbd_page_source source = {.members = members,
 	.states = states,
 	.state_of = state_of,
 	.id = item_id,
-	.walk = walk,
+	.after = item_after,
 	.encode = encode};
 
 static void list(struct vbd_request *req)

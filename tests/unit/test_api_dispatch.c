@@ -158,16 +158,19 @@ struct item {
 static const struct item items[] = {
 	{1, 30, "c"}, {2, 10, "a"}, {3, 20, "b"}, {5, 10, "a"}, {8, 40, ":"}};
 
-static void walk(void *listed, vbd_page_visit_cb visit, void *visitor)
-{
-	(void)listed;
-	for (size_t i = 0; i < VBD_ARRAY_LEN(items); i++)
-		visit(&items[i], visitor);
-}
-
 static uint64_t item_id(const void *item)
 {
 	return ((const struct item *)item)->id;
+}
+
+static const void *item_after(const void *listed, uint64_t id)
+{
+	(void)listed;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(items); i++) {
+		if (item_id(&items[i]) > id)
+			return &items[i];
+	}
+	return NULL;
 }
 
 static uint64_t by_size(const void *item)
@@ -222,7 +225,7 @@ static const struct vbd_page_source source = {.members = members,
 	.states = states,
 	.state_of = state_of,
 	.id = item_id,
-	.walk = walk,
+	.after = item_after,
 	.encode = encode};
 
 static void list_items(struct vbd_request *req)
@@ -231,7 +234,7 @@ static void list_items(struct vbd_request *req)
 }
 
 static const struct vbd_page_source guarded_source = {
-	.members = guarded_members, .id = item_id, .walk = walk, .encode = encode};
+	.members = guarded_members, .id = item_id, .after = item_after, .encode = encode};
 
 static void list_guarded_items(struct vbd_request *req)
 {
