@@ -509,16 +509,13 @@ void vbd_keep_begin(struct vbd_daemon *daemon)
 
 void vbd_create_labelled(struct vbd_request *req)
 {
-	struct vbd_error err = {0};
 	struct vbd_kept *kept = NULL;
 
-	if (vbd_request_reserve_answer(req, &err) != VBD_OK ||
-		vbd_labels_decode(json_object_get(req->json, "labels"), &req->labels, &err) !=
+	if (vbd_request_reserve_answer(req, &req->err) != VBD_OK ||
+		vbd_labels_decode(json_object_get(req->json, "labels"), &req->labels, &req->err) !=
 			VBD_OK ||
-		take_keep(req, &kept, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
+		take_keep(req, &kept, &req->err) != VBD_OK)
 		return;
-	}
 	(void)json_object_del(req->json, "labels");
 	req->route->create(req);
 	if (kept)

@@ -78,14 +78,11 @@ static void reply_health(struct vbd_request *req, const struct health *health)
 {
 	static const char *const values[] = {"", "1", "true"};
 	struct vbd_encoder out;
-	struct vbd_error err = {0};
 	size_t verbose = VBD_ARRAY_LEN(values);
 
-	if (vbd_query_enum(req, "verbose", values, VBD_ARRAY_LEN(values), &verbose, &err) !=
-		VBD_OK) {
-		vbd_reply_problem(req, &err);
+	if (vbd_query_enum(req, "verbose", values, VBD_ARRAY_LEN(values), &verbose, &req->err) !=
+		VBD_OK)
 		return;
-	}
 	out = vbd_encode_begin();
 	vbd_put_text(&out, "status", health_names[health->status]);
 	if (verbose < VBD_ARRAY_LEN(values))
@@ -312,23 +309,16 @@ void vbd_post_drain(struct vbd_request *req)
 {
 	struct drain_create input = {0};
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct vbd_error err = {0};
 
-	if (vbd_request_decode(req, VBD_FIELDS(drain_fields), &input, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
+	if (vbd_request_decode(req, VBD_FIELDS(drain_fields), &input, &req->err) != VBD_OK)
 		return;
-	}
 	vbd_drain_begin(daemon, input.deadline_ms);
 	reply_drain(req);
 }
 
 void vbd_delete_drain(struct vbd_request *req)
 {
-	struct vbd_error err = {0};
-
-	if (vbd_drain_undo(vbd_request_daemon(req), &err) != VBD_OK)
-		vbd_reply_problem(req, &err);
-	else
+	if (vbd_drain_undo(vbd_request_daemon(req), &req->err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 }
 
@@ -347,19 +337,15 @@ void vbd_post_reload(struct vbd_request *req)
 {
 	struct vbd_api *api = req->context;
 	struct vbd_error err = {0};
-	enum vbd_status status = VBD_OK;
 
 	if (!api->reload)
-		status = vbd_error_set(&err, VBD_E_NOT_SUPPORTED, "this verbsd can't reload");
-	if (!status && api->reload_req)
-		status = vbd_error_set(
-			&err, VBD_E_WRONG_STATE, "another request is reloading the configuration");
-	if (!status)
-		status = vbd_request_park(req, 0, NULL, on_reload_left, api, &err);
-	if (status) {
-		vbd_reply_problem(req, &err);
+		(void)vbd_error_set(&req->err, VBD_E_NOT_SUPPORTED, "this verbsd can't reload");
+	else if (api->reload_req)
+		(void)vbd_error_set(&req->err, VBD_E_WRONG_STATE,
+			"another request is reloading the configuration");
+	if (req->err.status ||
+		vbd_request_park(req, 0, NULL, on_reload_left, api, &req->err) != VBD_OK)
 		return;
-	}
 	api->reload_req = req;
 	if (api->reload(api->reload_arg, &err) != VBD_OK)
 		vbd_reload_answer(api, NULL, &err);
@@ -453,12 +439,10 @@ static void reply_file(
 void vbd_get_page(struct vbd_request *req)
 {
 	const struct vbd_web_file *file = find_file(VBD_WEB_PAGE);
-	struct vbd_error err = {0};
 
 	if (!file) {
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND,
+		(void)vbd_error_set(&req->err, VBD_E_NOT_FOUND,
 			"this verbsd was built without the dashboard; the API begins at /v1");
-		vbd_reply_problem(req, &err);
 		return;
 	}
 	vbd_request_add_header(req, "Content-Security-Policy", POLICY);
@@ -471,12 +455,9 @@ void vbd_get_page(struct vbd_request *req)
 void vbd_get_asset(struct vbd_request *req)
 {
 	const struct vbd_web_file *file = find_file(req->ref);
-	struct vbd_error err = {0};
 
-	if (file && strcmp(file->name, VBD_WEB_PAGE) != 0) {
+	if (file && strcmp(file->name, VBD_WEB_PAGE) != 0)
 		reply_file(req, file, FOR_EVER);
-		return;
-	}
-	(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%.128s: no such asset", req->path);
-	vbd_reply_problem(req, &err);
+	else
+		(void)vbd_error_set(&req->err, VBD_E_NOT_FOUND, "%.128s: no such asset", req->path);
 }

@@ -511,12 +511,9 @@ static enum vbd_status create(struct vbd_request *req, enum action action,
 static void run(struct vbd_request *req, enum action action)
 {
 	struct selection *selection;
-	struct vbd_error err = {0};
 
-	if (create(req, action, &selection, &err) == VBD_OK)
+	if (create(req, action, &selection, &req->err) == VBD_OK)
 		vbd_in_turns_run(&selection->turns, &vbd_request_daemon(req)->turns);
-	else
-		vbd_reply_problem(req, &err);
 }
 
 void vbd_delete_selected(struct vbd_request *req)
@@ -536,11 +533,8 @@ void vbd_label_selected(struct vbd_request *req)
 	} input = {NULL};
 	static const struct vbd_field fields[] = {
 		{.name = "labels", .type = VBD_FIELD_OPEN, .required = true}};
-	struct vbd_error err = {0};
 
-	if (vbd_request_decode(req, VBD_FIELDS(fields), &input, &err) != VBD_OK ||
-		vbd_labels_check_patch(input.labels, &err) != VBD_OK)
-		vbd_reply_problem(req, &err);
-	else
+	if (vbd_request_decode(req, VBD_FIELDS(fields), &input, &req->err) == VBD_OK &&
+		vbd_labels_check_patch(input.labels, &req->err) == VBD_OK)
 		run(req, LABELS);
 }

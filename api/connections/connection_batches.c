@@ -179,11 +179,9 @@ void vbd_create_connection_batch(struct vbd_request *req)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct creation *creation = calloc(1, sizeof(*creation));
-	struct vbd_error err = {0};
 
 	if (!creation) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for connections");
-		vbd_reply_problem(req, &err);
+		(void)vbd_error_set(&req->err, VBD_E_NO_MEMORY, "no memory for connections");
 		return;
 	}
 	creation->turns = (struct vbd_in_turns){.req = req, .go_on = go_on, .drop = drop};

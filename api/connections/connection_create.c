@@ -131,12 +131,9 @@ static void answer_created(struct vbd_request *req, struct vbd_object *object, v
 static void create_one(struct vbd_request *req, const struct vbd_connection_spec *spec)
 {
 	struct vbd_connection *connection;
-	struct vbd_error err = {0};
 
-	if (vbd_connection_create(vbd_request_daemon(req), spec, &connection, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
+	if (vbd_connection_create(vbd_request_daemon(req), spec, &connection, &req->err) != VBD_OK)
 		return;
-	}
 	vbd_kept_adopt(&connection->object);
 	vbd_keep_answer(req, vbd_kept_ticket(&connection->object), &connection->object,
 		answer_created, NULL);
@@ -149,12 +146,9 @@ static void create_by_cm(struct vbd_request *req)
 	bool kept = name && vbd_kept_prepared(daemon, VBD_KIND_CONNECTION, name);
 	const struct vbd_origin origin = vbd_request_origin(req);
 	struct vbd_connection_spec spec;
-	struct vbd_error err = {0};
 
-	if (vbd_connection_decode(daemon, &origin, req->json, kept, &spec, &req->faults, &err) !=
-		VBD_OK)
-		vbd_reply_problem(req, &err);
-	else
+	if (vbd_connection_decode(
+		    daemon, &origin, req->json, kept, &spec, &req->faults, &req->err) == VBD_OK)
 		create_one(req, &spec);
 }
 
@@ -224,15 +218,11 @@ static void create_by_hand(struct vbd_request *req)
 {
 	struct vbd_manual_spec spec;
 	struct vbd_connection *connection;
-	struct vbd_error err = {0};
 
-	if (decode_manual(req, &spec, &err) != VBD_OK ||
-		vbd_connection_create_manual(vbd_request_daemon(req), &spec, &connection, &err) !=
-			VBD_OK) {
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	vbd_connection_wait(req, connection, VBD_GOAL_OPEN, 201, true);
+	if (decode_manual(req, &spec, &req->err) == VBD_OK &&
+		vbd_connection_create_manual(
+			vbd_request_daemon(req), &spec, &connection, &req->err) == VBD_OK)
+		vbd_connection_wait(req, connection, VBD_GOAL_OPEN, 201, true);
 }
 
 void vbd_create_connection(struct vbd_request *req)
@@ -330,20 +320,13 @@ void vbd_set_remote(struct vbd_request *req)
 			.initiator_depth = VBD_DEPTH_UNKNOWN},
 	};
 	struct vbd_connection *connection = vbd_request_connection(req);
-	struct vbd_error err = {0};
-	enum vbd_status status;
 
-	if (!connection)
+	if (!connection || decode_remote(req, &input, &req->err) != VBD_OK)
 		return;
-	status = decode_remote(req, &input, &err);
-	if (!status && !vbd_given(req->json, "sl") && connection->conn->manual)
+	if (!vbd_given(req->json, "sl") && connection->conn->manual)
 		input.remote.sl = connection->conn->manual->local.sl;
-	if (!status)
-		status = vbd_conn_remote(
-			connection->conn, &input.remote, goal_steps[input.bring_to], &err);
-	if (status)
-		vbd_reply_problem(req, &err);
-	else
+	if (vbd_conn_remote(connection->conn, &input.remote, goal_steps[input.bring_to],
+		    &req->err) == VBD_OK)
 		vbd_connection_wait(req, connection, VBD_GOAL_STEPPED, 200, false);
 }
 
@@ -368,16 +351,9 @@ void vbd_set_qp_state(struct vbd_request *req)
 {
 	struct vbd_connection *connection = vbd_request_connection(req);
 	struct qp_state_input input = {0};
-	struct vbd_error err = {0};
-	enum vbd_status status;
 
-	if (!connection)
-		return;
-	status = vbd_request_decode(req, VBD_FIELDS(qp_state_fields), &input, &err);
-	if (!status)
-		status = vbd_conn_set_qp_state(connection->conn, input.state, &err);
-	if (status)
-		vbd_reply_problem(req, &err);
-	else
+	if (connection &&
+		vbd_request_decode(req, VBD_FIELDS(qp_state_fields), &input, &req->err) == VBD_OK &&
+		vbd_conn_set_qp_state(connection->conn, input.state, &req->err) == VBD_OK)
 		vbd_connection_wait(req, connection, VBD_GOAL_STEPPED, 200, false);
 }

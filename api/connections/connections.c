@@ -271,22 +271,14 @@ void vbd_accept_connection(struct vbd_request *req)
 {
 	struct vbd_connection *connection = vbd_request_connection(req);
 	struct accept_input input = {.how = {.caller = req->caller, .service = -1}};
-	struct vbd_error err = {0};
-	enum vbd_status status;
 
-	if (!connection)
+	if (!connection ||
+		vbd_request_decode(req, VBD_FIELDS(accept_fields), &input, &req->err) != VBD_OK ||
+		vbd_private_data_decode(&input.private_data, &input.how.private_data, &req->err) !=
+			VBD_OK)
 		return;
-	status = vbd_request_decode(req, VBD_FIELDS(accept_fields), &input, &err);
-	if (status == VBD_OK)
-		status =
-			vbd_private_data_decode(&input.private_data, &input.how.private_data, &err);
-	if (status == VBD_OK) {
-		input.how.private_data_seen = input.private_data.data != NULL;
-		status = vbd_connection_accept(connection, &input.how, &err);
-	}
-	if (status != VBD_OK)
-		vbd_reply_problem(req, &err);
-	else
+	input.how.private_data_seen = input.private_data.data != NULL;
+	if (vbd_connection_accept(connection, &input.how, &req->err) == VBD_OK)
 		vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 200, false);
 }
 
@@ -313,16 +305,12 @@ void vbd_reject_connection(struct vbd_request *req)
 	struct vbd_connection *connection = vbd_request_connection(req);
 	struct reject_input input = {.reason = REJECT_CONSUMER_DEFINED};
 	struct vbd_private_data data;
-	struct vbd_error err = {0};
 
-	if (!connection)
-		return;
-	if (vbd_request_decode(req, VBD_FIELDS(reject_fields), &input, &err) != VBD_OK ||
-		vbd_private_data_decode(&input.private_data, &data, &err) != VBD_OK ||
+	if (connection &&
+		vbd_request_decode(req, VBD_FIELDS(reject_fields), &input, &req->err) == VBD_OK &&
+		vbd_private_data_decode(&input.private_data, &data, &req->err) == VBD_OK &&
 		vbd_connection_reject(connection, &data,
-			input.reason == REJECT_VENDOR_OPTION_NOT_SUPPORTED, &err) != VBD_OK)
-		vbd_reply_problem(req, &err);
-	else
+			input.reason == REJECT_VENDOR_OPTION_NOT_SUPPORTED, &req->err) == VBD_OK)
 		reply_connection(req, 200, connection);
 }
 

@@ -57,7 +57,7 @@ enum vbd_goal {
 	VBD_GOAL_DELETED,
 };
 
-/** vbd_request_connection - the connection of the path; if there is none, answer and return NULL */
+/** vbd_request_connection - as vbd_task_find(), for a connection */
 struct vbd_connection *vbd_request_connection(struct vbd_request *req);
 
 /**

@@ -310,12 +310,11 @@ void vbd_get_reachability(struct vbd_request *req)
 	bool numeric = false;
 
 	if (!asking)
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the explanation");
-	if (!asking || parse(req, asking, &err) != VBD_OK ||
-		parse_host(req, asking, &asking->addrs.items[0], &numeric, &err) != VBD_OK ||
-		vbd_request_park(req, 0, NULL, on_gone, asking, &err) != VBD_OK) {
+		(void)vbd_error_set(&req->err, VBD_E_NO_MEMORY, "no memory for the explanation");
+	if (!asking || parse(req, asking, &req->err) != VBD_OK ||
+		parse_host(req, asking, &asking->addrs.items[0], &numeric, &req->err) != VBD_OK ||
+		vbd_request_park(req, 0, NULL, on_gone, asking, &req->err) != VBD_OK) {
 		free(asking);
-		vbd_reply_problem(req, &err);
 		return;
 	}
 	asking->req = req;

@@ -416,7 +416,7 @@ void vbd_explain_record(struct vbd_request *req, const struct vbd_record *record
 	struct vbd_encoder out;
 
 	if (!vbd_archived_open(&archived, record)) {
-		vbd_record_reply_unreadable(req, record);
+		vbd_record_unreadable(req, record);
 		return;
 	}
 	out = vbd_encode_begin();

@@ -269,14 +269,11 @@ void vbd_create_listener(struct vbd_request *req)
 	struct vbd_listener_spec spec;
 	struct vbd_listener *listener;
 	const struct vbd_origin origin = vbd_request_origin(req);
-	struct vbd_error err = {0};
 
 	if (vbd_listener_decode(vbd_request_daemon(req), &origin, req->json, &spec, &req->faults,
-		    &err) != VBD_OK ||
-		vbd_listener_create(vbd_request_daemon(req), &spec, &listener, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
+		    &req->err) != VBD_OK ||
+		vbd_listener_create(vbd_request_daemon(req), &spec, &listener, &req->err) != VBD_OK)
 		return;
-	}
 	vbd_kept_adopt(&listener->object);
 	vbd_keep_answer(
 		req, vbd_kept_ticket(&listener->object), &listener->object, answer_created, NULL);
@@ -324,17 +321,13 @@ void vbd_patch_listener(struct vbd_request *req)
 {
 	struct vbd_listener *listener = vbd_task_find(req, &vbd_listener_task);
 	struct vbd_listener_rules rules;
-	struct vbd_error err = {0};
 
 	if (!listener)
 		return;
 	rules = vbd_listener_rules(listener);
-	if (decode_patch(req, &rules, &err) != VBD_OK ||
-		vbd_listener_change(listener, &rules, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	vbd_task_reply(req, 200, &vbd_listener_task, listener);
+	if (decode_patch(req, &rules, &req->err) == VBD_OK &&
+		vbd_listener_change(listener, &rules, &req->err) == VBD_OK)
+		vbd_task_reply(req, 200, &vbd_listener_task, listener);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

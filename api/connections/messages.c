@@ -309,12 +309,9 @@ void vbd_reply_inbox(struct vbd_request *req, const struct vbd_inbox_view *view)
 		.view = *view,
 		.query = {.limit = 100, .encoding = VBD_ENCODING_AUTO},
 	};
-	struct vbd_error err = {0};
 
-	if (parse_list(req, &waiter, &err) == VBD_OK)
+	if (parse_list(req, &waiter, &req->err) == VBD_OK)
 		vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, view->watches, req->wait_ms);
-	else
-		vbd_reply_problem(req, &err);
 }
 
 static bool is_over(const void *owner)
@@ -351,16 +348,11 @@ enum vbd_status vbd_query_through(
 void vbd_delete_messages(struct vbd_request *req)
 {
 	struct vbd_connection *connection = vbd_request_connection(req);
-	struct vbd_error err = {0};
 	uint64_t through = 0;
 
-	if (!connection)
-		return;
-	if (vbd_query_through(req, &through, &err) == VBD_OK &&
-		vbd_connection_delete_messages(connection, through, &err) == VBD_OK)
+	if (connection && vbd_query_through(req, &through, &req->err) == VBD_OK &&
+		vbd_connection_delete_messages(connection, through, &req->err) == VBD_OK)
 		vbd_reply_empty(req, 204);
-	else
-		vbd_reply_problem(req, &err);
 }
 
 /* --- sending --------------------------------------------------------------------------------- */
@@ -395,12 +387,7 @@ void vbd_send_message(struct vbd_request *req)
 {
 	struct vbd_connection *connection = vbd_request_connection(req);
 	struct vbd_transfer_record *record;
-	struct vbd_error err = {0};
 
-	if (!connection)
-		return;
-	if (send_message(req, connection, &record, &err) == VBD_OK)
+	if (connection && send_message(req, connection, &record, &req->err) == VBD_OK)
 		vbd_transfer_answer(req, record);
-	else
-		vbd_reply_problem(req, &err);
 }

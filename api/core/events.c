@@ -414,10 +414,7 @@ static enum vbd_status create(
 void vbd_list_events(struct vbd_request *req)
 {
 	struct event_page *page;
-	struct vbd_error err = {0};
 
-	if (create(req, &page, &err) == VBD_OK)
+	if (create(req, &page, &req->err) == VBD_OK)
 		vbd_in_turns_run(&page->turns, &vbd_request_daemon(req)->turns);
-	else
-		vbd_reply_problem(req, &err);
 }

@@ -79,14 +79,11 @@ bool vbd_keep_remove(struct vbd_request *req, enum vbd_object_kind of)
 {
 	const struct vbd_registry *registry = &vbd_request_daemon(req)->registries[of];
 	struct vbd_kept *kept = vbd_kept_absent(registry, req->ref);
-	struct vbd_error err = {0};
 
 	if (!kept || !vbd_caller_sees(req->caller, kept->object.owner) ||
 		vbd_registry_find_for(registry, req->caller, req->ref, VBD_TO_SEE, NULL))
 		return false;
-	if (check_removal(req, registry, kept, &err) == VBD_OK)
+	if (check_removal(req, registry, kept, &req->err) == VBD_OK)
 		vbd_keep_answer(req, vbd_kept_drop(kept), NULL, vbd_keep_answer_deleted, NULL);
-	else
-		vbd_reply_problem(req, &err);
 	return true;
 }

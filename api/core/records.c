@@ -28,14 +28,11 @@ static char *tag_of(const struct vbd_record *record, char tag[VBD_TAG_BYTES])
 	return tag;
 }
 
-void vbd_record_reply_unreadable(struct vbd_request *req, const struct vbd_record *record)
+void vbd_record_unreadable(struct vbd_request *req, const struct vbd_record *record)
 {
-	struct vbd_error err = {0};
-
-	(void)vbd_error_set(&err, VBD_E_NOT_FOUND,
+	(void)vbd_error_set(&req->err, VBD_E_NOT_FOUND,
 		"the record of %s %" PRIu64 " in state_dir can't be read",
 		record->object.registry->singular, record->object.id);
-	vbd_reply_problem(req, &err);
 }
 
 static void reply(struct vbd_request *req, const struct vbd_task_kind *kind,
@@ -46,7 +43,7 @@ static void reply(struct vbd_request *req, const struct vbd_task_kind *kind,
 	struct vbd_sieve sieve;
 
 	if (!vbd_archived_open(&archived, record)) {
-		vbd_record_reply_unreadable(req, record);
+		vbd_record_unreadable(req, record);
 		return;
 	}
 	out = vbd_encode_begin();
@@ -60,61 +57,49 @@ bool vbd_record_get(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
 	const struct vbd_record *record = kind->find ? NULL : vbd_record_of_path(req, kind->kind);
 	struct vbd_view view;
-	struct vbd_error err = {0};
 	char tag[VBD_TAG_BYTES];
 
 	if (!record)
 		return false;
-	if (vbd_view_parse(req, kind->page.members, false, &view, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
-		return true;
+	if (vbd_view_parse(req, kind->page.members, false, &view, &req->err) == VBD_OK) {
+		vbd_request_add_header(req, "ETag", tag_of(record, tag));
+		reply(req, kind, record, &view);
 	}
-	vbd_request_add_header(req, "ETag", tag_of(record, tag));
-	reply(req, kind, record, &view);
 	return true;
 }
 
-static enum vbd_status check_tag(
-	struct vbd_request *req, const struct vbd_record *record, struct vbd_error *err)
+static enum vbd_status check_tag(struct vbd_request *req, const struct vbd_record *record)
 {
 	char tag[VBD_TAG_BYTES];
 
-	return vbd_tag_unchanged(req, record->object.registry->singular, tag_of(record, tag), err);
+	return vbd_tag_unchanged(
+		req, record->object.registry->singular, tag_of(record, tag), &req->err);
 }
 
 bool vbd_record_end(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
 	const struct vbd_record *record = vbd_record_of_path(req, kind->kind);
-	struct vbd_error err = {0};
 
-	if (record && check_tag(req, record, &err) != VBD_OK)
-		vbd_reply_problem(req, &err);
-	else if (record)
+	if (record && check_tag(req, record) == VBD_OK)
 		reply(req, kind, record, NULL);
 	return record;
 }
 
-static enum vbd_status check_removal(
-	struct vbd_request *req, const struct vbd_record *record, struct vbd_error *err)
+static enum vbd_status check_removal(struct vbd_request *req, const struct vbd_record *record)
 {
 	if (vbd_caller_may_change(req->caller, record->object.owner))
-		return check_tag(req, record, err);
-	return vbd_error_set(err, VBD_E_FORBIDDEN,
+		return check_tag(req, record);
+	return vbd_error_set(&req->err, VBD_E_FORBIDDEN,
 		"%.64s belongs to verbsd; only the control role may change it", req->ref);
 }
 
 bool vbd_record_remove(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
 	struct vbd_record *record = vbd_record_of_path(req, kind->kind);
-	struct vbd_error err = {0};
 	uint64_t ticket;
 
-	if (!record)
-		return false;
-	if (check_removal(req, record, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
-		return true;
-	}
+	if (!record || check_removal(req, record) != VBD_OK)
+		return record;
 	ticket = vbd_keep_drop_record(req, record);
 	vbd_record_delete(record);
 	vbd_keep_answer(req, ticket, NULL, vbd_keep_answer_deleted, NULL);

@@ -160,7 +160,6 @@ static void answer(struct vbd_waiter *base, enum vbd_wake why)
 void vbd_task_get(struct vbd_request *req)
 {
 	struct shown_waiter waiter = {.waiter.answer = answer, .kind = req->route->task};
-	struct vbd_error err = {0};
 
 	if (vbd_record_get(req, waiter.kind))
 		return;
@@ -168,10 +167,9 @@ void vbd_task_get(struct vbd_request *req)
 	if (!waiter.task)
 		return;
 	waiter.id = waiter.kind->find ? 0 : ((const struct vbd_object *)waiter.task)->id;
-	if (vbd_view_parse(req, waiter.kind->page.members, false, &waiter.view, &err) != VBD_OK ||
-		parse_until(req, &waiter, &err) != VBD_OK)
-		vbd_reply_problem(req, &err);
-	else
+	if (vbd_view_parse(req, waiter.kind->page.members, false, &waiter.view, &req->err) ==
+			VBD_OK &&
+		parse_until(req, &waiter, &req->err) == VBD_OK)
 		vbd_waiter_run(&waiter.waiter, sizeof(waiter), req,
 			waiter.kind->find ? &vbd_request_daemon(req)->device_watches
 					  : &((struct vbd_object *)waiter.task)->watches,

@@ -331,11 +331,9 @@ static enum vbd_status prepare(struct stream *stream, struct vbd_error *err)
 void vbd_stream_events(struct vbd_request *req)
 {
 	struct stream *stream = calloc(1, sizeof(*stream));
-	struct vbd_error err = {0};
 
 	if (!stream) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the stream");
-		vbd_reply_problem(req, &err);
+		(void)vbd_error_set(&req->err, VBD_E_NO_MEMORY, "no memory for the stream");
 		return;
 	}
 	stream->req = req;
@@ -345,9 +343,8 @@ void vbd_stream_events(struct vbd_request *req)
 	stream->watch.cb = on_event;
 	vbd_list_init(&stream->watch.link);
 	vbd_list_init(&stream->waiting);
-	if (prepare(stream, &err) != VBD_OK) {
+	if (prepare(stream, &req->err) != VBD_OK) {
 		stream_free(stream);
-		vbd_reply_problem(req, &err);
 		return;
 	}
 	vbd_reply_feed(req, "text/event-stream",

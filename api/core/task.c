@@ -28,16 +28,13 @@ static enum vbd_purpose purpose_of(const struct vbd_request *req)
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct vbd_error err = {0};
-	void *task = kind->find ? kind->find(daemon, req->ref, &err)
+	void *task = kind->find ? kind->find(daemon, req->ref, &req->err)
 				: vbd_registry_find_for(&daemon->registries[kind->kind],
-					  req->caller, req->ref, purpose_of(req), &err);
+					  req->caller, req->ref, purpose_of(req), &req->err);
 
 	if (task && req->method != VBD_METHOD_GET &&
-		vbd_task_unchanged(req, kind, task, &err) != VBD_OK)
-		task = NULL;
-	if (!task)
-		vbd_reply_problem(req, &err);
+		vbd_task_unchanged(req, kind, task, &req->err) != VBD_OK)
+		return NULL;
 	return task;
 }
 
@@ -364,31 +361,25 @@ void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *k
 void vbd_task_create(struct vbd_request *req)
 {
 	const struct vbd_task_kind *kind = req->route->task;
-	struct vbd_error err = {0};
-	void *task = kind->create(req, &err);
+	void *task = kind->create(req, &req->err);
 
-	if (!task)
-		vbd_reply_problem(req, &err);
-	else if (kind->done)
+	if (task && kind->done)
 		vbd_task_answer(req, kind, task);
-	else
+	else if (task)
 		vbd_task_created(req, kind, task);
 }
 
 void vbd_task_delete(struct vbd_request *req)
 {
 	const struct vbd_task_kind *kind = req->route->task;
-	struct vbd_error err = {0};
 	void *task;
 
 	if (vbd_record_remove(req, kind))
 		return;
 	task = vbd_task_find(req, kind);
-	if (!task)
+	if (!task || (kind->remove && kind->remove(task, &req->err) != VBD_OK))
 		return;
-	if (kind->remove && kind->remove(task, &err) != VBD_OK)
-		vbd_reply_problem(req, &err);
-	else if (kind->remove || vbd_object_delete(task))
+	if (kind->remove || vbd_object_delete(task))
 		vbd_reply_empty(req, 204);
 	else
 		run(req, &(struct task_waiter){.waiter.answer = answer_gone, .kind = kind}, task);
@@ -408,17 +399,16 @@ void vbd_task_cancel(struct vbd_request *req)
 	run(req, &(struct task_waiter){.waiter.answer = answer_cancel, .kind = kind}, task);
 }
 
-void vbd_reply_in_use(
-	struct vbd_request *req, const struct vbd_error *err, const struct vbd_users *users)
+void vbd_reply_in_use(struct vbd_request *req, const struct vbd_users *users)
 {
 	const char *paths[VBD_USERS_SHOWN_MAX];
 	const struct vbd_problem_extra extra = {.users = paths, .n_users = users->shown};
-	struct vbd_error told = *err;
+	struct vbd_error told = req->err;
 
 	for (size_t i = 0; i < users->shown; i++)
 		paths[i] = users->paths[i];
 	if (users->hidden)
 		(void)snprintf(told.text, sizeof(told.text), "%.180s; %zu of other callers",
-			err->text, users->hidden);
+			req->err.text, users->hidden);
 	vbd_reply_problem_extra(req, &told, &extra);
 }

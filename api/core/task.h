@@ -56,8 +56,8 @@ VBD_KIND_MAP(VBD_MEMBERS_EXTERN)
 #undef VBD_MEMBERS_EXTERN
 extern const struct vbd_member vbd_device_members[];
 
-/** vbd_task_find - the object of the path, borrowed; if there is none, or a request that changes
- * the object has an If-Match for an earlier state of the object, answer and return NULL */
+/** vbd_task_find - the object of the path, borrowed; NULL with `err` of the request if there is
+ * none, or if a request that changes the object has an If-Match for an earlier state of it */
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind);
 
 /** vbd_member_find - the object that the member at @pointer of a body of @caller names, for use,
@@ -133,10 +133,9 @@ void vbd_task_reply_ended(struct vbd_request *req, const struct vbd_object *obje
  * kept all the same, as when verbsd stops */
 void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind);
 
-/** vbd_reply_in_use - answer with @err and the users of an object, as far as the caller sees them
- */
-void vbd_reply_in_use(
-	struct vbd_request *req, const struct vbd_error *err, const struct vbd_users *users);
+/** vbd_reply_in_use - answer with `err` of the request and the users of an object, as far as the
+ * caller sees them */
+void vbd_reply_in_use(struct vbd_request *req, const struct vbd_users *users);
 
 /* --- records of earlier runs ----------------------------------------------------------------- */
 
@@ -147,8 +146,8 @@ char *vbd_record_encode(const struct vbd_object *object);
  * has the name; NULL if there is none that the caller may know of */
 struct vbd_record *vbd_record_of_path(struct vbd_request *req, enum vbd_object_kind kind);
 
-/** vbd_record_reply_unreadable - answer that the row of @record in state_dir is no JSON */
-void vbd_record_reply_unreadable(struct vbd_request *req, const struct vbd_record *record);
+/** vbd_record_unreadable - set `err` of the request: the row of @record in state_dir is no JSON */
+void vbd_record_unreadable(struct vbd_request *req, const struct vbd_record *record);
 
 /** vbd_record_get - if the path names a record, answer with it, or the part of it that is asked
  * for; else return false */

@@ -193,14 +193,10 @@ void vbd_create_ud_endpoint(struct vbd_request *req)
 {
 	struct vbd_endpoint_record *record;
 	struct vbd_endpoint_spec spec;
-	struct vbd_error err = {0};
 
-	if (decode_create(req, &spec, &err) != VBD_OK ||
-		vbd_endpoint_create(vbd_request_daemon(req), &spec, &record, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	vbd_task_answer_made(req, &vbd_ud_endpoint_task, record);
+	if (decode_create(req, &spec, &req->err) == VBD_OK &&
+		vbd_endpoint_create(vbd_request_daemon(req), &spec, &record, &req->err) == VBD_OK)
+		vbd_task_answer_made(req, &vbd_ud_endpoint_task, record);
 }
 
 /* --- messages -------------------------------------------------------------------------------- */
@@ -228,16 +224,11 @@ void vbd_list_ud_endpoint_messages(struct vbd_request *req)
 void vbd_delete_ud_endpoint_messages(struct vbd_request *req)
 {
 	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_ud_endpoint_task);
-	struct vbd_error err = {0};
 	uint64_t through = 0;
 
-	if (!record)
-		return;
-	if (vbd_query_through(req, &through, &err) == VBD_OK &&
-		vbd_endpoint_delete_messages(record, through, &err) == VBD_OK)
+	if (record && vbd_query_through(req, &through, &req->err) == VBD_OK &&
+		vbd_endpoint_delete_messages(record, through, &req->err) == VBD_OK)
 		vbd_reply_empty(req, 204);
-	else
-		vbd_reply_problem(req, &err);
 }
 
 struct message_send {
@@ -277,14 +268,9 @@ void vbd_send_ud_endpoint_message(struct vbd_request *req)
 {
 	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_ud_endpoint_task);
 	struct vbd_transfer_record *transfer;
-	struct vbd_error err = {0};
 
-	if (!record)
-		return;
-	if (send_message(req, record, &transfer, &err) == VBD_OK)
+	if (record && send_message(req, record, &transfer, &req->err) == VBD_OK)
 		vbd_transfer_answer(req, transfer);
-	else
-		vbd_reply_problem(req, &err);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

@@ -285,6 +285,7 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 	}
 	if (req->route->open)
 		req->route->open(req);
+	vbd_request_settle(req);
 }
 
 /* --- the body -------------------------------------------------------------------------------- */
@@ -345,15 +346,14 @@ static enum vbd_status parse_body(struct vbd_request *req, struct vbd_error *err
 
 static void run_handler(struct vbd_request *req)
 {
-	struct vbd_error err = {0};
-
 	req->route->handler(req);
-	if (req->reply.status || req->parked)
-		return;
-	vbd_log(VBD_LOG_ERROR, req->path, "the handler of %s left without an answer",
-		req->route->operation);
-	(void)vbd_error_set(&err, VBD_E_INTERNAL, "the handler left without an answer");
-	vbd_reply_problem(req, &err);
+	if (!req->reply.status && !req->parked && req->err.status == VBD_OK) {
+		vbd_log(VBD_LOG_ERROR, req->path, "the handler of %s left without an answer",
+			req->route->operation);
+		(void)vbd_error_set(
+			&req->err, VBD_E_INTERNAL, "the handler left without an answer");
+	}
+	vbd_request_settle(req);
 }
 
 /* Without its client a request that did nothing yet ends: a repeat runs like a first one. */

@@ -372,23 +372,17 @@ static void free_page(struct vbd_page *page)
 	free(page);
 }
 
-static void refuse(struct vbd_page *page, const struct vbd_error *err)
-{
-	vbd_reply_problem(page->turns.req, err);
-	free_page(page);
-}
-
 static void finish(struct vbd_page *page)
 {
 	struct vbd_error err = {0};
 
 	if (page->failed) {
 		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the list");
-		refuse(page, &err);
-		return;
+		vbd_reply_problem(page->turns.req, &err);
+	} else {
+		vbd_request_add_header(page->turns.req, "Verbsd-Event", page->event);
+		vbd_reply_json(page->turns.req, 200, &page->out);
 	}
-	vbd_request_add_header(page->turns.req, "Verbsd-Event", page->event);
-	vbd_reply_json(page->turns.req, 200, &page->out);
 	free_page(page);
 }
 
@@ -424,11 +418,9 @@ void vbd_page_reply(struct vbd_request *req, const char *event,
 	const struct vbd_page_source *source, vbd_page_resolve_fn resolve, const void *listed)
 {
 	struct vbd_page *page = calloc(1, sizeof(*page));
-	struct vbd_error err = {0};
 
 	if (!page) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the list");
-		vbd_reply_problem(req, &err);
+		(void)vbd_error_set(&req->err, VBD_E_NO_MEMORY, "no memory for the list");
 		return;
 	}
 	page->turns.req = req;
@@ -439,8 +431,8 @@ void vbd_page_reply(struct vbd_request *req, const char *event,
 	page->listed = listed;
 	(void)snprintf(page->event, sizeof(page->event), "%s", event);
 	page->limit = 100;
-	if (parse_parameters(page, resolve, req, &err) != VBD_OK) {
-		refuse(page, &err);
+	if (parse_parameters(page, resolve, req, &req->err) != VBD_OK) {
+		free_page(page);
 		return;
 	}
 	vbd_page_walk_begin(page);

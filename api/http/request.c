@@ -361,6 +361,12 @@ void vbd_reply_problem(struct vbd_request *req, const struct vbd_error *err)
 	vbd_reply_problem_extra(req, err, NULL);
 }
 
+void vbd_request_settle(struct vbd_request *req)
+{
+	if (req->err.status != VBD_OK && !req->reply.status)
+		vbd_reply_problem(req, &req->err);
+}
+
 enum vbd_status vbd_request_park(struct vbd_request *req, uint64_t timeout_ms,
 	vbd_request_cb on_timeout, vbd_request_cb on_gone, void *arg, struct vbd_error *err)
 {
@@ -387,6 +393,7 @@ static void go_on(struct vbd_request *req, void *arg)
 	vbd_watch_remove(&waiting->watch);
 	waiting->go_on(req, waiting->arg);
 	free(waiting);
+	vbd_request_settle(req);
 }
 
 static void on_news(struct vbd_watch *watch, bool gone)

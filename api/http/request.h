@@ -88,7 +88,9 @@ struct vbd_request {
 	bool keyed;		   /* the answer is, or repeats, that of an Idempotency-Key */
 	uint64_t key_ticket;	   /* of its row */
 	struct vbd_faults faults;  /* of the body; for the problem that refuses it */
-	bool acted;		   /* see vbd_request_acted() */
+	/* A handler that has an error to tell sets it and leaves: see vbd_request_settle(). */
+	struct vbd_error err;
+	bool acted; /* see vbd_request_acted() */
 	char *body;
 	size_t body_bytes;
 	size_t body_room_bytes;
@@ -246,6 +248,10 @@ void vbd_request_send(struct vbd_request *req, uint64_t ticket);
  * role does not allow, and the routes that are marked. Only for the one who answers.
  */
 void vbd_request_audit(struct vbd_request *req);
+
+/** vbd_request_settle - answer with `err`, if the handler has set it and left without an answer;
+ * for those who call handlers, and what goes on for them in vbd_request_wait() */
+void vbd_request_settle(struct vbd_request *req);
 
 /* --- waiting --------------------------------------------------------------------------------- */
 

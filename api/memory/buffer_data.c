@@ -8,13 +8,14 @@
 #include "api/json/writer.h"
 #include "daemon/memory/checksum.h"
 
-/* Find the buffer of the path if its memory can be accessed; else return NULL, with @err. */
-static struct vbd_buffer *find_bytes(struct vbd_request *req, struct vbd_error *err)
+/* Find the buffer of the path if its memory can be accessed; else NULL, with `err` of the request.
+ */
+static struct vbd_buffer *find_bytes(struct vbd_request *req)
 {
 	struct vbd_buffer *buffer = vbd_registry_find_for(
-		vbd_request_daemon(req)->buffers, req->caller, req->ref, VBD_TO_USE, err);
+		vbd_request_daemon(req)->buffers, req->caller, req->ref, VBD_TO_USE, &req->err);
 
-	if (buffer && vbd_buffer_has_bytes(buffer, err) != VBD_OK)
+	if (buffer && vbd_buffer_has_bytes(buffer, &req->err) != VBD_OK)
 		return NULL;
 	return buffer;
 }
@@ -55,7 +56,6 @@ static void reply_range(struct vbd_request *req, struct vbd_buffer *buffer, unsi
 	uint64_t offset, uint64_t length_bytes)
 {
 	struct download *download = calloc(1, sizeof(*download));
-	struct vbd_error err = {0};
 	struct vbd_reader reader = {
 		.read = read_download,
 		.free = free_download,
@@ -64,8 +64,7 @@ static void reply_range(struct vbd_request *req, struct vbd_buffer *buffer, unsi
 	};
 
 	if (!download) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the download");
-		vbd_reply_problem(req, &err);
+		(void)vbd_error_set(&req->err, VBD_E_NO_MEMORY, "no memory for the download");
 		return;
 	}
 	vbd_buffer_ref(buffer);
@@ -77,15 +76,13 @@ static void reply_range(struct vbd_request *req, struct vbd_buffer *buffer, unsi
 
 static void reply_outside(struct vbd_request *req, const struct vbd_buffer *buffer)
 {
-	struct vbd_error err = {0};
 	char text[48];
 
 	(void)snprintf(text, sizeof(text), "bytes */%zu", buffer->mem.size_bytes);
 	vbd_request_add_header(req, "Content-Range", text);
-	(void)vbd_error_input(&err, VBD_E_RANGE_NOT_SATISFIABLE, "Range",
+	(void)vbd_error_input(&req->err, VBD_E_RANGE_NOT_SATISFIABLE, "Range",
 		"the Range begins after the end of buffer %" PRIu64 ", which has %zu bytes",
 		buffer->object.id, buffer->mem.size_bytes);
-	vbd_reply_problem(req, &err);
 }
 
 /* The Range that counts. The bytes have no validator, since peers write them unseen, so no If-Range
@@ -140,33 +137,28 @@ static enum vbd_status parse_range(const struct vbd_request *req, const struct v
 	return status;
 }
 
-static enum vbd_status reply_by_params(
-	struct vbd_request *req, struct vbd_buffer *buffer, struct vbd_error *err)
+static void reply_by_params(struct vbd_request *req, struct vbd_buffer *buffer)
 {
 	uint64_t offset = 0, length_bytes = 0;
-	enum vbd_status status;
 
 	if (asked_range(req))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "Range",
+		(void)vbd_error_input(&req->err, VBD_E_BAD_VALUE, "Range",
 			"give Range, or offset_bytes and length_bytes, not both");
-	status = parse_range(req, buffer, &offset, &length_bytes, err);
-	if (status == VBD_OK)
+	else if (parse_range(req, buffer, &offset, &length_bytes, &req->err) == VBD_OK)
 		reply_range(req, buffer, 200, offset, length_bytes);
-	return status;
 }
 
 void vbd_get_buffer_data(struct vbd_request *req)
 {
-	struct vbd_error err = {0};
-	struct vbd_buffer *buffer = find_bytes(req, &err);
+	struct vbd_buffer *buffer = find_bytes(req);
 	const struct vbd_condition_of of = {.what = req->path};
 
-	if (!buffer || vbd_condition_check(req, &of, &err) != VBD_OK)
-		vbd_reply_problem(req, &err);
-	else if (!has_param(req, "offset_bytes") && !has_param(req, "length_bytes"))
+	if (!buffer || vbd_condition_check(req, &of, &req->err) != VBD_OK)
+		return;
+	if (has_param(req, "offset_bytes") || has_param(req, "length_bytes"))
+		reply_by_params(req, buffer);
+	else
 		reply_by_header(req, buffer);
-	else if (reply_by_params(req, buffer, &err) != VBD_OK)
-		vbd_reply_problem(req, &err);
 }
 
 /* --- the checksum of a range ----------------------------------------------------------------- */
@@ -289,23 +281,19 @@ static enum vbd_status open_upload(
 /* Called before the body, so that an invalid upload is refused before its bytes are sent. */
 void vbd_open_buffer_data(struct vbd_request *req)
 {
-	struct vbd_error err = {0};
-	struct vbd_buffer *buffer = find_bytes(req, &err);
+	struct vbd_buffer *buffer = find_bytes(req);
 
-	if (!buffer || open_upload(req, buffer, &err) != VBD_OK)
-		vbd_reply_problem(req, &err);
+	if (buffer)
+		(void)!open_upload(req, buffer, &req->err);
 }
 
 void vbd_put_buffer_data(struct vbd_request *req)
 {
 	const struct upload *upload = req->sink.arg;
-	struct vbd_error err = {0};
 	char crc32c[9];
 
-	if (check_announced(upload, upload->length_bytes, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
+	if (check_announced(upload, upload->length_bytes, &req->err) != VBD_OK)
 		return;
-	}
 	(void)snprintf(crc32c, sizeof(crc32c), "%08x", upload->crc32c);
 	reply_checksum(req, VBD_CHECKSUM_CRC32C, crc32c, upload->offset, upload->length_bytes);
 }
@@ -355,20 +343,18 @@ static enum vbd_status parse_summing(const struct vbd_request *req, const struct
 
 void vbd_get_buffer_checksum(struct vbd_request *req)
 {
-	struct vbd_error err = {0};
-	struct vbd_buffer *buffer = find_bytes(req, &err);
+	struct vbd_buffer *buffer = find_bytes(req);
 	struct summing *summing = calloc(1, sizeof(*summing));
 
 	if (!summing)
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the checksum");
-	if (buffer && summing && parse_summing(req, buffer, summing, &err) == VBD_OK &&
-		vbd_request_park(req, 0, NULL, on_summing_gone, summing, &err) == VBD_OK) {
+		(void)vbd_error_set(&req->err, VBD_E_NO_MEMORY, "no memory for the checksum");
+	if (buffer && summing && parse_summing(req, buffer, summing, &req->err) == VBD_OK &&
+		vbd_request_park(req, 0, NULL, on_summing_gone, summing, &req->err) == VBD_OK) {
 		summing->req = req;
 		if (vbd_buffer_checksum(buffer, req->caller, (enum vbd_checksum)summing->algorithm,
 			    summing->offset, summing->length_bytes, on_checksum, summing,
-			    &summing->summation, &err) == VBD_OK)
+			    &summing->summation, &req->err) == VBD_OK)
 			return;
 	}
 	free(summing);
-	vbd_reply_problem(req, &err);
 }

@@ -60,7 +60,6 @@ void vbd_delete_buffer(struct vbd_request *req)
 {
 	struct vbd_buffer *buffer;
 	struct vbd_kept *kept;
-	struct vbd_error err = {0};
 	struct vbd_users users;
 
 	if (vbd_keep_remove(req, VBD_KIND_BUFFER))
@@ -69,12 +68,12 @@ void vbd_delete_buffer(struct vbd_request *req)
 	if (!buffer)
 		return;
 	kept = vbd_kept_of(&buffer->object);
-	if (vbd_buffer_delete(buffer, &err) == VBD_OK) {
+	if (vbd_buffer_delete(buffer, &req->err) == VBD_OK) {
 		vbd_keep_answer(req, vbd_kept_drop(kept), NULL, vbd_keep_answer_deleted, NULL);
 		return;
 	}
 	vbd_buffer_users_of(buffer, req->caller, &users);
-	vbd_reply_in_use(req, &err, &users);
+	vbd_reply_in_use(req, &users);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -110,13 +109,10 @@ static void answer_made(struct vbd_request *req, struct vbd_object *object, void
 
 static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
 {
-	struct vbd_error err = {0};
 	struct vbd_buffer *buffer;
 
-	if (vbd_buffer_create(vbd_request_daemon(req), spec, &buffer, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
+	if (vbd_buffer_create(vbd_request_daemon(req), spec, &buffer, &req->err) != VBD_OK)
 		return;
-	}
 	vbd_kept_adopt(&buffer->object);
 	vbd_keep_answer(req, vbd_kept_ticket(&buffer->object), &buffer->object, answer_made, NULL);
 }
@@ -145,13 +141,10 @@ void vbd_create_buffer(struct vbd_request *req)
 {
 	const struct vbd_origin origin = vbd_request_origin(req);
 	struct vbd_buffer_spec spec;
-	struct vbd_error err = {0};
 
 	if (vbd_buffer_decode(vbd_request_daemon(req), &origin, req->json, &spec, &req->faults,
-		    &err) == VBD_OK)
+		    &req->err) == VBD_OK)
 		create(req, &spec);
-	else
-		vbd_reply_problem(req, &err);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -199,19 +192,18 @@ static const char *const access_names[] = {
 	[ACCESS_READ] = "read",
 };
 
-static enum vbd_status pass(
-	struct vbd_request *req, const struct vbd_buffer *buffer, struct vbd_error *err)
+static enum vbd_status pass(struct vbd_request *req, const struct vbd_buffer *buffer)
 {
 	size_t access = ACCESS_WRITE;
 	enum vbd_status status = vbd_query_enum(
-		req, "access", access_names, VBD_ARRAY_LEN(access_names), &access, err);
+		req, "access", access_names, VBD_ARRAY_LEN(access_names), &access, &req->err);
 	int fd;
 
 	if (status == VBD_OK)
-		status = vbd_buffer_open(buffer, access == ACCESS_WRITE, &fd, err);
+		status = vbd_buffer_open(buffer, access == ACCESS_WRITE, &fd, &req->err);
 	if (status != VBD_OK)
 		return status;
-	status = vbd_request_pass_fd(req, fd, err);
+	status = vbd_request_pass_fd(req, fd, &req->err);
 	(void)close(fd);
 	return status;
 }
@@ -219,18 +211,11 @@ static enum vbd_status pass(
 void vbd_get_buffer_fd(struct vbd_request *req)
 {
 	const struct vbd_buffer *buffer = vbd_task_find(req, &vbd_buffer_task);
-	struct vbd_error err = {0};
-	enum vbd_status status;
 	char tag[VBD_TAG_BYTES];
 
-	if (!buffer)
+	if (!buffer || vbd_task_unchanged(req, &vbd_buffer_task, buffer, &req->err) != VBD_OK)
 		return;
-	status = vbd_task_unchanged(req, &vbd_buffer_task, buffer, &err);
-	if (status == VBD_OK &&
-		!vbd_condition_is_known(req, vbd_task_tag(req, &vbd_buffer_task, buffer, tag)))
-		status = pass(req, buffer, &err);
-	if (status == VBD_OK)
+	if (vbd_condition_is_known(req, vbd_task_tag(req, &vbd_buffer_task, buffer, tag)) ||
+		pass(req, buffer) == VBD_OK)
 		vbd_task_reply(req, 200, &vbd_buffer_task, buffer);
-	else
-		vbd_reply_problem(req, &err);
 }

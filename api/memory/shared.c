@@ -10,14 +10,13 @@ void vbd_delete_shared(struct vbd_request *req)
 {
 	struct vbd_shared *shared = vbd_task_find(req, req->route->task);
 	struct vbd_users users;
-	struct vbd_error err = {0};
 
 	if (!shared)
 		return;
-	if (vbd_shared_delete(shared, req->caller, &users, &err) == VBD_OK)
+	if (vbd_shared_delete(shared, req->caller, &users, &req->err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 	else
-		vbd_reply_in_use(req, &err, &users);
+		vbd_reply_in_use(req, &users);
 }
 
 enum vbd_status vbd_remove_shared(struct vbd_object *object, struct vbd_error *err)
@@ -169,9 +168,7 @@ void vbd_patch_cq(struct vbd_request *req)
 	struct vbd_shared *shared = vbd_task_find(req, &vbd_cq_task);
 	struct cq_input input = {0};
 	struct vbd_cq_spec *spec = &input.spec;
-	struct vbd_error err = {0};
 	bool deeper = vbd_given(req->json, "cqe"), moderated = vbd_given(req->json, "moderation");
-	enum vbd_status status;
 	struct vbd_cq *cq;
 
 	if (!shared)
@@ -179,17 +176,16 @@ void vbd_patch_cq(struct vbd_request *req)
 	cq = shared->cq;
 	spec->moderation.count = cq->moderation_count;
 	spec->moderation.period_us = cq->moderation_period_us;
-	status = vbd_request_decode(req, &cq_fields[VBD_ARRAY_LEN(cq_fields) - CQ_CHANGEABLE],
-		CQ_CHANGEABLE, &input, &err);
-	if (!status && !deeper && !moderated)
-		status = vbd_error_set(&err, VBD_E_MISSING_FIELD,
+	if (vbd_request_decode(req, &cq_fields[VBD_ARRAY_LEN(cq_fields) - CQ_CHANGEABLE],
+		    CQ_CHANGEABLE, &input, &req->err) == VBD_OK &&
+		!deeper && !moderated)
+		(void)vbd_error_set(&req->err, VBD_E_MISSING_FIELD,
 			"the body changes nothing: give cqe or moderation");
-	if (!status && vbd_cq_change(cq, deeper ? &spec->cqe : NULL,
-			       moderated ? &spec->moderation : NULL, &err) == VBD_OK) {
+	if (req->err.status == VBD_OK &&
+		vbd_cq_change(cq, deeper ? &spec->cqe : NULL, moderated ? &spec->moderation : NULL,
+			&req->err) == VBD_OK) {
 		vbd_shared_updated(shared);
 		vbd_task_reply(req, 200, &vbd_cq_task, shared);
-	} else {
-		vbd_reply_problem(req, &err);
 	}
 }
 

@@ -80,30 +80,21 @@ static void on_gone(struct vbd_request *req, void *arg)
 static void create(struct vbd_request *req, const struct vbd_srq_spec *spec)
 {
 	struct vbd_srq_creation *creation;
-	struct vbd_error err = {0};
-	enum vbd_status status =
-		vbd_srq_request(vbd_request_daemon(req), spec, on_made, req, &creation, &err);
 
-	if (status == VBD_OK) {
-		status = vbd_request_park(req, 0, NULL, on_gone, creation, &err);
-		if (status != VBD_OK)
-			vbd_srq_cancel(creation);
-	}
-	if (status != VBD_OK)
-		vbd_reply_problem(req, &err);
+	if (vbd_srq_request(vbd_request_daemon(req), spec, on_made, req, &creation, &req->err) ==
+			VBD_OK &&
+		vbd_request_park(req, 0, NULL, on_gone, creation, &req->err) != VBD_OK)
+		vbd_srq_cancel(creation);
 }
 
 void vbd_create_srq(struct vbd_request *req)
 {
 	struct srq_input input = {.spec = {.origin = vbd_request_origin(req),
 					  .params = {.depth = 64, .recv_size_bytes = 4096}}};
-	struct vbd_error err = {0};
 
-	if (vbd_request_decode(req, VBD_FIELDS(srq_fields), &input, &err) == VBD_OK &&
-		find_members(vbd_request_daemon(req), &input, &err) == VBD_OK)
+	if (vbd_request_decode(req, VBD_FIELDS(srq_fields), &input, &req->err) == VBD_OK &&
+		find_members(vbd_request_daemon(req), &input, &req->err) == VBD_OK)
 		create(req, &input.spec);
-	else
-		vbd_reply_problem(req, &err);
 }
 
 struct srq_change {
@@ -118,20 +109,17 @@ void vbd_patch_srq(struct vbd_request *req)
 {
 	struct vbd_shared *shared = vbd_task_find(req, &vbd_srq_task);
 	struct srq_change input = {0};
-	struct vbd_error err = {0};
 	struct vbd_srq *srq;
 
 	if (!shared)
 		return;
 	srq = shared->srq;
-	if (vbd_request_decode(req, VBD_FIELDS(srq_change_fields), &input, &err) == VBD_OK &&
+	if (vbd_request_decode(req, VBD_FIELDS(srq_change_fields), &input, &req->err) == VBD_OK &&
 		input.limit > srq->depth)
-		(void)vbd_error_input(&err, VBD_E_OUT_OF_RANGE, "/srq_limit",
+		(void)vbd_error_input(&req->err, VBD_E_OUT_OF_RANGE, "/srq_limit",
 			"limit is %u; the queue holds %u receives", input.limit, srq->depth);
-	if (err.status != VBD_OK) {
-		vbd_reply_problem(req, &err);
+	if (req->err.status != VBD_OK)
 		return;
-	}
 	vbd_srq_set_limit(srq, input.limit);
 	vbd_shared_updated(shared);
 	vbd_task_reply(req, 200, &vbd_srq_task, shared);

@@ -197,13 +197,10 @@ void vbd_list_glossary(struct vbd_request *req)
 {
 	size_t kind = GLOSSARY_KIND_COUNT;
 	struct vbd_encoder out;
-	struct vbd_error err = {0};
 
-	if (vbd_query_enum(req, "kind", kind_names, VBD_ARRAY_LEN(kind_names), &kind, &err) !=
-		VBD_OK) {
-		vbd_reply_problem(req, &err);
+	if (vbd_query_enum(req, "kind", kind_names, VBD_ARRAY_LEN(kind_names), &kind, &req->err) !=
+		VBD_OK)
 		return;
-	}
 	out = vbd_encode_begin();
 	put_entries(&(struct search){.out = &out, .kind = kind});
 	vbd_reply_json(req, 200, &out);
@@ -215,7 +212,6 @@ void vbd_get_glossary(struct vbd_request *req)
 	struct vbd_encoder out = vbd_encode_begin();
 	struct search search = {
 		.out = &out, .kind = GLOSSARY_KIND_COUNT, .name = {.word = req->ref}};
-	struct vbd_error err = {0};
 
 	put_entries(&search);
 	if (search.any) {
@@ -223,7 +219,6 @@ void vbd_get_glossary(struct vbd_request *req)
 		return;
 	}
 	vbd_encode_drop(&out);
-	(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the name '%.64s' is unknown%s%s%s", req->ref,
-		VBD_DID_YOU_MEAN(search.name.like));
-	vbd_reply_problem(req, &err);
+	(void)vbd_error_set(&req->err, VBD_E_NOT_FOUND, "the name '%.64s' is unknown%s%s%s",
+		req->ref, VBD_DID_YOU_MEAN(search.name.like));
 }

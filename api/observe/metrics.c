@@ -369,13 +369,10 @@ static void run(struct vbd_request *req, unsigned int parts)
 
 void vbd_get_metrics(struct vbd_request *req)
 {
-	struct vbd_error err = {0};
 	unsigned int parts = 0;
 
-	if (parse_part(req, "connections", PART_CONNECTIONS, &parts, &err) != VBD_OK ||
-		parse_part(req, "cqs", PART_CQS, &parts, &err) != VBD_OK)
-		vbd_reply_problem(req, &err);
-	else
+	if (parse_part(req, "connections", PART_CONNECTIONS, &parts, &req->err) == VBD_OK &&
+		parse_part(req, "cqs", PART_CQS, &parts, &req->err) == VBD_OK)
 		run(req, parts);
 }
 

@@ -15,6 +15,7 @@ static void post(struct svc *svc, bool may_not_wait)
 	client_prepare(&test, VBD_METHOD_POST, "/v1/srqs");
 	test.req.json = json_pack("{s:s}", "name", "x");
 	vbd_create_srq(&test.req);
+	vbd_request_settle(&test.req);
 	assert_int_equal(test.timeout_ms, 0);
 	json_decref(test.req.json);
 	test.req.json = NULL;

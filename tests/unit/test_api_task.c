@@ -187,6 +187,7 @@ static bool answer_has(const char *text)
 
 static void assert_answer(unsigned int status, const char *text)
 {
+	vbd_request_settle(&test.req);
 	assert_int_equal(test.req.reply.status, status);
 	if (text)
 		assert_true(answer_has(text));
@@ -336,6 +337,7 @@ TASK_TEST(test_task__what_is_not_there_is_a_problem)
 	assert_answer(404, "there is no errand '7'");
 	vbd_request_fini(&test.req);
 	test.req.reply = (struct vbd_reply){0};
+	test.req.err = (struct vbd_error){0};
 	vbd_task_delete(&test.req);
 	assert_answer(404, "not_found");
 	assert_int_equal(test.errand.cancelled, 0);
