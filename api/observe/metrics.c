@@ -256,8 +256,9 @@ struct metrics {
 	unsigned int parts;
 	uint64_t snapshot; /* of the kernel */
 	bool fresh;	   /* the snapshot is complete; else the page has no number of the kernel */
-	bool totals_put, cqs_put;
-	struct vbd_metrics_place cqs, connections; /* that are put next */
+	bool totals_put;
+	struct vbd_metrics_walk walks[2]; /* over the objects of the parts */
+	size_t at, count;		  /* of `walks` */
 	struct vbd_metrics_text out;
 };
 
@@ -286,24 +287,23 @@ static void put_totals(struct metrics *metrics)
 
 static bool put_part(struct metrics *metrics)
 {
-	const struct vbd_daemon *daemon = metrics->api->daemon;
-
 	if (!metrics->totals_put)
 		put_totals(metrics);
-	else if (metrics->parts & PART_CQS && !metrics->cqs_put)
-		metrics->cqs_put =
-			vbd_metrics_put_cqs(&metrics->out, daemon, metrics->scope, &metrics->cqs);
-	else
-		return vbd_metrics_put_connections(
-			&metrics->out, daemon, metrics->scope, &metrics->connections);
-	return !(metrics->parts & PART_CONNECTIONS) &&
-	       (metrics->cqs_put || !(metrics->parts & PART_CQS));
+	else if (vbd_metrics_walk(&metrics->walks[metrics->at], &metrics->out))
+		metrics->at++;
+	if (metrics->at < metrics->count)
+		return false;
+	if (metrics->parts & PART_CONNECTIONS)
+		vbd_metrics_put_omitted(&metrics->out, &metrics->walks[metrics->count - 1]);
+	return true;
 }
 
 static void drop(struct vbd_in_turns *self)
 {
 	struct metrics *metrics = VBD_CONTAINER_OF(self, struct metrics, turns);
 
+	for (size_t i = 0; i < metrics->count; i++)
+		vbd_metrics_walk_drop(&metrics->walks[i]);
 	vbd_encode_drop(&metrics->out.text);
 	free(metrics);
 }
@@ -363,6 +363,10 @@ static void run(struct vbd_request *req, unsigned int parts)
 	metrics->api = req->context;
 	metrics->scope = vbd_caller_scope(req->caller);
 	metrics->parts = parts;
+	if (parts & PART_CQS)
+		metrics->walks[metrics->count++] = vbd_metrics_cqs(daemon, metrics->scope);
+	if (parts & PART_CONNECTIONS)
+		metrics->walks[metrics->count++] = vbd_metrics_connections(daemon, metrics->scope);
 	metrics->snapshot = vbd_kernel_snapshot_begin(daemon, true);
 	vbd_await_snapshot(req, metrics->snapshot, on_snapshot, metrics);
 }

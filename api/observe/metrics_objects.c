@@ -5,84 +5,96 @@
 
 /* --- families of objects, in steps ----------------------------------------------------------- */
 
-static void put_object(struct vbd_metrics_text *out, const struct vbd_metrics_objects *objects,
-	const struct vbd_object *object, struct vbd_metrics_place *at)
+/* Objects whose series are put in a step: one takes less than a microsecond. */
+#define STEP_OBJECTS 20
+
+static void put_object(struct vbd_metrics_walk *walk, const struct vbd_object *object)
 {
 	char id[24];
 
-	at->after = object->id;
-	if (object->ended || !vbd_caller_sees(objects->scope, object->owner))
+	walk->after = object->id;
+	if (object->ended || !vbd_caller_sees(walk->scope, object->owner))
 		return;
-	at->shown++;
+	walk->shown++;
 	(void)snprintf(id, sizeof(id), "%" PRIu64, object->id);
-	objects->put(out, id, object, at->family);
+	for (size_t i = 0; i < walk->count; i++)
+		walk->families[i].put(&walk->texts[i], id, object, walk->families[i].offset);
 }
 
-/* Returns whether the family is complete. */
-static bool put_some(struct vbd_metrics_text *out, const struct vbd_metrics_objects *objects,
-	struct vbd_metrics_place *at)
+static void begin_family(struct vbd_metrics_text *out, const struct vbd_metrics_family *family)
 {
-	const struct vbd_object *object = vbd_registry_after(objects->registry, at->after);
+	vbd_metrics_family(out, family->name, family->type, family->help);
+}
 
-	for (int i = 0; i < VBD_METRICS_STEP_OBJECTS && object && at->shown < objects->max; i++) {
-		put_object(out, objects, object, at);
-		object = vbd_registry_after(objects->registry, object->id);
+bool vbd_metrics_walk(struct vbd_metrics_walk *walk, struct vbd_metrics_text *out)
+{
+	const struct vbd_object *object = vbd_registry_after(walk->registry, walk->after);
+
+	for (size_t i = 0; !walk->after && i < walk->count; i++)
+		begin_family(&walk->texts[i], &walk->families[i]);
+	for (int i = 0; i < STEP_OBJECTS && object && walk->shown < walk->max; i++) {
+		put_object(walk, object);
+		object = vbd_registry_after(walk->registry, walk->after);
 	}
-	return !object || at->shown == objects->max;
+	if (object && walk->shown < walk->max)
+		return false;
+	for (size_t i = 0; i < walk->count; i++) {
+		out->text.failed |= walk->texts[i].text.failed;
+		vbd_encode_raw(&out->text, walk->texts[i].text.bytes, walk->texts[i].text.len);
+	}
+	vbd_metrics_walk_drop(walk);
+	return true;
 }
 
-bool vbd_metrics_put_objects(struct vbd_metrics_text *out,
-	const struct vbd_metrics_objects *objects, struct vbd_metrics_place *at)
+void vbd_metrics_walk_drop(struct vbd_metrics_walk *walk)
 {
-	if (!at->begun)
-		objects->begin_family(out, at->family);
-	at->begun = true;
-	if (put_some(out, objects, at))
-		*at = (struct vbd_metrics_place){.family = at->family + 1};
-	return at->family == objects->families;
+	for (size_t i = 0; i < walk->count; i++)
+		vbd_encode_drop(&walk->texts[i].text);
 }
 
 /* --- connections ----------------------------------------------------------------------------- */
 
-/* Put the series of one connection. @offset: of the family's counter in its struct. */
-typedef void (*put_cb)(struct vbd_metrics_text *out, const char *id,
-	const struct vbd_connection *connection, size_t offset);
+static const struct vbd_connection *connection_of(const struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_connection, object);
+}
 
 static const struct vbd_counter *counter_at(const void *counters, size_t offset)
 {
 	return (const void *)((const char *)counters + offset);
 }
 
-static void put_info(struct vbd_metrics_text *out, const char *id,
-	const struct vbd_connection *connection, size_t offset)
+static void put_info(struct vbd_metrics_text *out, const char *id, const struct vbd_object *object,
+	size_t offset)
 {
-	const struct vbd_conn *conn = connection->conn;
+	const struct vbd_conn *conn = connection_of(object)->conn;
 	char peer_addr[VBD_ADDR_TEXT_BYTES] = "";
 
 	(void)offset;
 	if (conn->peer.ss_family)
 		(void)vbd_addr_format(&conn->peer, peer_addr);
 	vbd_metrics_put(out,
-		VBD_LABELS(VBD_LABEL("connection", id), VBD_LABEL("name", connection->object.name),
+		VBD_LABELS(VBD_LABEL("connection", id), VBD_LABEL("name", object->name),
 			VBD_LABEL("peer_addr", peer_addr), VBD_LABEL("device", conn->device.name)),
 		1);
 }
 
-static void put_state(struct vbd_metrics_text *out, const char *id,
-	const struct vbd_connection *connection, size_t offset)
+static void put_state(struct vbd_metrics_text *out, const char *id, const struct vbd_object *object,
+	size_t offset)
 {
+	const char *state = vbd_conn_state_name(connection_of(object)->conn->state);
+
 	(void)offset;
-	vbd_metrics_put(out,
-		VBD_LABELS(VBD_LABEL("connection", id),
-			VBD_LABEL("state", vbd_conn_state_name(connection->conn->state))),
-		1);
+	vbd_metrics_put(out, VBD_LABELS(VBD_LABEL("connection", id), VBD_LABEL("state", state)), 1);
 }
 
-static void put_bytes(struct vbd_metrics_text *out, const char *id,
-	const struct vbd_connection *connection, size_t offset)
+static void put_bytes(struct vbd_metrics_text *out, const char *id, const struct vbd_object *object,
+	size_t offset)
 {
+	const struct vbd_qp *qp = &connection_of(object)->conn->qp;
+
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
-		const struct vbd_op_counters *ops = vbd_qp_op_counters(&connection->conn->qp, op);
+		const struct vbd_op_counters *ops = vbd_qp_op_counters(qp, op);
 
 		if (vbd_counter_get(&ops->posted))
 			vbd_metrics_put(out,
@@ -93,13 +105,14 @@ static void put_bytes(struct vbd_metrics_text *out, const char *id,
 }
 
 static void put_completed(struct vbd_metrics_text *out, const char *id,
-	const struct vbd_connection *connection, size_t offset)
+	const struct vbd_object *object, size_t offset)
 {
 	static const char *const results[] = {"ok", "error", "flushed"};
+	const struct vbd_qp *qp = &connection_of(object)->conn->qp;
 
 	(void)offset;
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
-		const struct vbd_op_counters *ops = vbd_qp_op_counters(&connection->conn->qp, op);
+		const struct vbd_op_counters *ops = vbd_qp_op_counters(qp, op);
 		const uint64_t values[] = {vbd_counter_get(&ops->completed),
 			vbd_counter_get(&ops->errors), vbd_counter_get(&ops->flushed)};
 
@@ -113,20 +126,16 @@ static void put_completed(struct vbd_metrics_text *out, const char *id,
 }
 
 static void put_probe_time(struct vbd_metrics_text *out, const char *id,
-	const struct vbd_connection *connection, size_t offset)
+	const struct vbd_object *object, size_t offset)
 {
-	const struct vbd_probe_record *record = connection->probe;
+	const struct vbd_probe_record *record = connection_of(object)->probe;
 
 	if (record && vbd_counter_get(&record->probe.last_ns))
 		vbd_metrics_put_seconds(out, VBD_LABELS(VBD_LABEL("connection", id)),
 			vbd_counter_get(counter_at(&record->probe, offset)));
 }
 
-static const struct {
-	const char *name, *type, *help;
-	put_cb put;
-	size_t offset;
-} families[] = {
+static const struct vbd_metrics_family connection_families[] = {
 	{"verbsd_connection_info", "gauge", "Always 1, for each open connection.", put_info, 0},
 	{"verbsd_connection_state", "gauge",
 		"Always 1; the label has the state of an open connection.", put_state, 0},
@@ -146,85 +155,34 @@ static const struct {
 		offsetof(struct vbd_probe, jitter_ns)},
 };
 
-static void begin_connection_family(struct vbd_metrics_text *out, size_t family)
+struct vbd_metrics_walk vbd_metrics_connections(
+	const struct vbd_daemon *daemon, const struct vbd_caller *scope)
 {
-	vbd_metrics_family(
-		out, families[family].name, families[family].type, families[family].help);
-}
-
-static void put_connection(struct vbd_metrics_text *out, const char *id,
-	const struct vbd_object *object, size_t family)
-{
-	families[family].put(out, id, VBD_CONTAINER_OF(object, struct vbd_connection, object),
-		families[family].offset);
-}
-
-bool vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
-	const struct vbd_caller *scope, struct vbd_metrics_place *at)
-{
-	const struct vbd_metrics_objects connections = {
-		.registry = daemon->connections,
+	return (struct vbd_metrics_walk){.registry = daemon->connections,
 		.scope = scope,
 		.max = VBD_METRICS_CONNECTIONS_MAX,
-		.families = VBD_ARRAY_LEN(families),
-		.begin_family = begin_connection_family,
-		.put = put_connection,
-	};
-	uint64_t open;
+		.families = connection_families,
+		.count = VBD_ARRAY_LEN(connection_families)};
+}
 
-	if (!vbd_metrics_put_objects(out, &connections, at))
-		return false;
-	open = vbd_tally_seen(daemon->connections, scope).open;
+void vbd_metrics_put_omitted(struct vbd_metrics_text *out, const struct vbd_metrics_walk *walk)
+{
+	uint64_t open = vbd_tally_seen(walk->registry, walk->scope).open;
+
 	vbd_metrics_family(out, "verbsd_connections_omitted", "gauge",
 		"Connections without series of their own, of which there are 1000 at most.");
-	vbd_metrics_put(out, NULL, open > connections.max ? open - connections.max : 0);
-	return true;
+	vbd_metrics_put(out, NULL, open > walk->max ? open - walk->max : 0);
 }
 
 /* --- completion queues ----------------------------------------------------------------------- */
 
-static const struct {
-	const char *name, *type, *help;
-	size_t offset; /* in struct vbd_cq_totals */
-} cq_rows[] = {
-	{"verbsd_cq_outstanding_cqe", "gauge", "Work requests without a completion yet.",
-		offsetof(struct vbd_cq_totals, outstanding_cqe)},
-	{"verbsd_cq_high_water_cqe", "gauge",
-		"Highest number of work requests that were outstanding in one queue at a time.",
-		offsetof(struct vbd_cq_totals, high_water_cqe)},
-	{"verbsd_cq_reserved_cqe", "gauge", "Entries reserved for queue pairs.",
-		offsetof(struct vbd_cq_totals, reserved_cqe)},
-	{"verbsd_cq_capacity_cqe", "gauge", "Completions that the queues hold.",
-		offsetof(struct vbd_cq_totals, capacity_cqe)},
-	{"verbsd_cq_completions_total", "counter", "Completions taken from the queues.",
-		offsetof(struct vbd_cq_totals, completions)},
-	{"verbsd_cq_error_completions_total", "counter",
-		"Completions in error taken from the queues.",
-		offsetof(struct vbd_cq_totals, error_completions)},
-};
-
-static uint64_t value_of(const struct vbd_cq_totals *totals, size_t row)
+static uint64_t value_at(const struct vbd_cq_totals *totals, size_t offset)
 {
-	return *(const uint64_t *)(const void *)((const char *)totals + cq_rows[row].offset);
+	return *(const uint64_t *)(const void *)((const char *)totals + offset);
 }
 
-static void put_devices(struct vbd_metrics_text *out, const struct vbd_fabric *fabric, size_t row)
-{
-	vbd_list_for_each (link, &fabric->devices) {
-		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-		struct vbd_cq_totals totals;
-
-		/* Two devices of one name never have a context at the same time. */
-		if (!device->context)
-			continue;
-		vbd_fabric_cq_totals(fabric, device, &totals);
-		vbd_metrics_put(
-			out, VBD_LABELS(VBD_LABEL("device", device->name)), value_of(&totals, row));
-	}
-}
-
-static void put_cq(
-	struct vbd_metrics_text *out, const char *id, const struct vbd_object *object, size_t row)
+static void put_cq(struct vbd_metrics_text *out, const char *id, const struct vbd_object *object,
+	size_t offset)
 {
 	const struct vbd_cq *cq = VBD_CONTAINER_OF(object, struct vbd_shared, object)->cq;
 	const struct vbd_cq_totals totals = {
@@ -237,33 +195,57 @@ static void put_cq(
 	};
 
 	vbd_metrics_put(out, VBD_LABELS(VBD_LABEL("device", cq->device->name), VBD_LABEL("cq", id)),
-		value_of(&totals, row));
+		value_at(&totals, offset));
 }
 
-static void begin_cq_family(struct vbd_metrics_text *out, size_t row)
+/* The offsets are in struct vbd_cq_totals. */
+static const struct vbd_metrics_family cq_families[] = {
+	{"verbsd_cq_outstanding_cqe", "gauge", "Work requests without a completion yet.", put_cq,
+		offsetof(struct vbd_cq_totals, outstanding_cqe)},
+	{"verbsd_cq_high_water_cqe", "gauge",
+		"Highest number of work requests that were outstanding in one queue at a time.",
+		put_cq, offsetof(struct vbd_cq_totals, high_water_cqe)},
+	{"verbsd_cq_reserved_cqe", "gauge", "Entries reserved for queue pairs.", put_cq,
+		offsetof(struct vbd_cq_totals, reserved_cqe)},
+	{"verbsd_cq_capacity_cqe", "gauge", "Completions that the queues hold.", put_cq,
+		offsetof(struct vbd_cq_totals, capacity_cqe)},
+	{"verbsd_cq_completions_total", "counter", "Completions taken from the queues.", put_cq,
+		offsetof(struct vbd_cq_totals, completions)},
+	{"verbsd_cq_error_completions_total", "counter",
+		"Completions in error taken from the queues.", put_cq,
+		offsetof(struct vbd_cq_totals, error_completions)},
+};
+
+static void put_devices(
+	struct vbd_metrics_text *out, const struct vbd_fabric *fabric, size_t offset)
 {
-	vbd_metrics_family(out, cq_rows[row].name, cq_rows[row].type, cq_rows[row].help);
+	vbd_list_for_each (link, &fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+		struct vbd_cq_totals totals;
+
+		/* Two devices of one name never have a context at the same time. */
+		if (!device->context)
+			continue;
+		vbd_fabric_cq_totals(fabric, device, &totals);
+		vbd_metrics_put(out, VBD_LABELS(VBD_LABEL("device", device->name)),
+			value_at(&totals, offset));
+	}
 }
 
-bool vbd_metrics_put_cqs(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
-	const struct vbd_caller *scope, struct vbd_metrics_place *at)
+struct vbd_metrics_walk vbd_metrics_cqs(
+	const struct vbd_daemon *daemon, const struct vbd_caller *scope)
 {
-	const struct vbd_metrics_objects cqs = {
-		.registry = daemon->cqs,
+	return (struct vbd_metrics_walk){.registry = daemon->cqs,
 		.scope = scope,
 		.max = UINT64_MAX,
-		.families = VBD_ARRAY_LEN(cq_rows),
-		.begin_family = begin_cq_family,
-		.put = put_cq,
-	};
-
-	return vbd_metrics_put_objects(out, &cqs, at);
+		.families = cq_families,
+		.count = VBD_ARRAY_LEN(cq_families)};
 }
 
 void vbd_metrics_put_device_cqs(struct vbd_metrics_text *out, const struct vbd_fabric *fabric)
 {
-	for (size_t row = 0; row < VBD_ARRAY_LEN(cq_rows); row++) {
-		begin_cq_family(out, row);
-		put_devices(out, fabric, row);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cq_families); i++) {
+		begin_family(out, &cq_families[i]);
+		put_devices(out, fabric, cq_families[i].offset);
 	}
 }

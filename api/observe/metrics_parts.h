@@ -82,34 +82,50 @@ void vbd_api_stats_walk(const struct vbd_server_stats *http, const struct vbd_co
 void vbd_metrics_put_callers(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
 	const struct vbd_caller *scope);
 
-/* How far a family after the other, and in each an object after the other, was put; all zero at the
- * beginning. */
-struct vbd_metrics_place {
-	size_t family;
-	bool begun;	/* the family */
-	uint64_t after; /* id of the last object of the family */
-	uint64_t shown; /* objects of the family */
+/* A family of series of objects. */
+struct vbd_metrics_family {
+	const char *name, *type, *help;
+	/* Put the series of an object. @id: the object's, as a text; @offset: of the family */
+	void (*put)(struct vbd_metrics_text *out, const char *id, const struct vbd_object *object,
+		size_t offset);
+	size_t offset; /* of the counter in the struct that `put` reads */
 };
 
-/* Objects of which one family is put in a step: a series takes less than a microsecond. */
-#define VBD_METRICS_STEP_OBJECTS 100
+#define VBD_METRICS_FAMILIES_MAX 6
+
+/* A walk over the objects of a registry that have not ended. The series of a family come together,
+ * so each family has a text of its own until the walk is over. */
+struct vbd_metrics_walk {
+	const struct vbd_registry *registry;
+	const struct vbd_caller *scope; /* only the objects that it sees; NULL: all */
+	uint64_t max;			/* objects that have series, the first ones */
+	const struct vbd_metrics_family *families;
+	size_t count;
+	uint64_t after; /* id of the object that was walked over last */
+	uint64_t shown; /* objects that have series */
+	struct vbd_metrics_text texts[VBD_METRICS_FAMILIES_MAX];
+};
+
+/** vbd_metrics_walk - walk over some objects; after the last one put the families and return true
+ */
+bool vbd_metrics_walk(struct vbd_metrics_walk *walk, struct vbd_metrics_text *out);
+
+/** vbd_metrics_walk_drop - free the texts; allowed at any time, and more than once */
+void vbd_metrics_walk_drop(struct vbd_metrics_walk *walk);
 
 /* Connections that have series of their own. */
 #define VBD_METRICS_CONNECTIONS_MAX 1000
 
-/**
- * vbd_metrics_put_connections - put the next series of the connections that have not ended, up to
- * VBD_METRICS_CONNECTIONS_MAX
- * @scope: the connections that it sees; NULL: all
- *
- * Returns true after the last step.
- */
-bool vbd_metrics_put_connections(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
-	const struct vbd_caller *scope, struct vbd_metrics_place *at);
+/** vbd_metrics_connections - a walk over the connections that @scope sees; NULL: all */
+struct vbd_metrics_walk vbd_metrics_connections(
+	const struct vbd_daemon *daemon, const struct vbd_caller *scope);
 
-/** vbd_metrics_put_cqs - as vbd_metrics_put_connections(), for completion queues */
-bool vbd_metrics_put_cqs(struct vbd_metrics_text *out, const struct vbd_daemon *daemon,
-	const struct vbd_caller *scope, struct vbd_metrics_place *at);
+/** vbd_metrics_put_omitted - the number of connections that have no series after @walk */
+void vbd_metrics_put_omitted(struct vbd_metrics_text *out, const struct vbd_metrics_walk *walk);
+
+/** vbd_metrics_cqs - as vbd_metrics_connections(), for completion queues */
+struct vbd_metrics_walk vbd_metrics_cqs(
+	const struct vbd_daemon *daemon, const struct vbd_caller *scope);
 
 /** vbd_metrics_put_device_cqs - completion queues, added up by device */
 void vbd_metrics_put_device_cqs(struct vbd_metrics_text *out, const struct vbd_fabric *fabric);
@@ -119,21 +135,5 @@ void vbd_metrics_put_async_events(struct vbd_metrics_text *out, const struct vbd
 
 /** vbd_metrics_put_ports - the kernel's counters, by device and port */
 void vbd_metrics_put_ports(struct vbd_metrics_text *out, const struct vbd_kernel_view *view);
-
-struct vbd_metrics_objects {
-	const struct vbd_registry *registry;
-	const struct vbd_caller *scope; /* only the objects that it sees; NULL: all */
-	uint64_t max;			/* objects that have series, the first ones */
-	size_t families;
-	void (*begin_family)(struct vbd_metrics_text *out, size_t family);
-	/* Put the series of an object in the present family. @id: the object's, as a text */
-	void (*put)(struct vbd_metrics_text *out, const char *id, const struct vbd_object *object,
-		size_t family);
-};
-
-/** vbd_metrics_put_objects - put the series of the next VBD_METRICS_STEP_OBJECTS objects that have
- * not ended, behind @at. Returns true after the last family. */
-bool vbd_metrics_put_objects(struct vbd_metrics_text *out,
-	const struct vbd_metrics_objects *objects, struct vbd_metrics_place *at);
 
 #endif
