@@ -56,7 +56,6 @@ struct connection_create {
 	struct vbd_connection_spec spec;
 	enum vbd_bringup bringup;
 	enum vbd_qp_transport qp_type;
-	struct vbd_json_ref device;
 	struct vbd_private_data_input private_data;
 	struct vbd_qp_input qp;
 };
@@ -73,7 +72,7 @@ static const struct vbd_field cm_fields[] = {
 	{VBD_FIELD(UINT, "timeout_ms", struct connection_create, spec.timeout_ms), .min = 1,
 		.max = 600000},
 	{VBD_FIELD(UINT, "tos", struct connection_create, spec.cm.tos), .max = 255},
-	{VBD_FIELD(REF, "device", struct connection_create, device)},
+	{VBD_FIELD(DEVICE, "device", struct connection_create, spec.cm.device)},
 	{VBD_FIELD(UINT, "src_port", struct connection_create, spec.cm.src_port), .min = 1,
 		.max = 65535},
 	{VBD_FIELD(BOOL, "reuse_addr", struct connection_create, spec.cm.reuse_addr)},
@@ -110,8 +109,8 @@ enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const struct vb
 	if (status == VBD_OK)
 		status = vbd_private_data_decode(&input.private_data, &cm->private_data, err);
 	if (status == VBD_OK)
-		status = vbd_member_device(
-			daemon, &input.device, cm->device, sizeof(cm->device), err);
+		status = vbd_members_find(
+			daemon, origin->caller, json, "", VBD_FIELDS(cm_fields), &input, err);
 	*ret_spec = input.spec;
 	ret_spec->origin = *origin;
 	ret_spec->params = input.qp.params;
@@ -159,7 +158,6 @@ struct manual_create {
 	enum vbd_qp_transport qp_type;
 	struct vbd_manual_spec spec;
 	bool to_init;
-	struct vbd_json_ref device;
 	struct vbd_qp_input qp;
 };
 
@@ -169,7 +167,7 @@ static const char *const initial_states[] = {"RESET", "INIT"};
 static const struct vbd_field manual_fields[] = {
 	BRINGUP_FIELDS(struct manual_create),
 	{VBD_FIELD_NAME(struct manual_create, spec.name)},
-	{VBD_FIELD(REF, "device", struct manual_create, device)},
+	{VBD_FIELD(DEVICE, "device", struct manual_create, spec.device)},
 	{VBD_FIELD(UINT, "timeout_ms", struct manual_create, spec.timeout_ms), .min = 1,
 		.max = 600000},
 	{VBD_FIELD(UINT, "port_num", struct manual_create, spec.how.port_num), .min = 1,
@@ -197,16 +195,13 @@ static enum vbd_status decode_manual(
 	enum vbd_status status = refuse_members(req->json, cm_members, "cm", err);
 
 	if (!status)
-		status = vbd_request_decode(req, VBD_FIELDS(manual_fields), &input, err);
+		status = vbd_request_decode_found(req, VBD_FIELDS(manual_fields), &input, err);
 	if (!status)
 		status = vbd_qp_input_check(vbd_request_daemon(req), req->caller, &input.qp, err);
 	/* A QP that is moved to RESET would delete receives of the SRQ. */
 	if (status == VBD_OK && input.qp.seen.srq)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/srq",
 			"a connection that is brought up by hand has receives of its own");
-	if (status == VBD_OK)
-		status = vbd_member_device(vbd_request_daemon(req), &input.device, spec->device,
-			sizeof(spec->device), err);
 	spec->how.stay_in_reset = !input.to_init;
 	spec->params = input.qp.params;
 	spec->params.qp.transport = input.qp_type;

@@ -198,7 +198,6 @@ static enum vbd_status decode_allow(
 
 struct listener_create {
 	struct vbd_listener_spec spec;
-	struct vbd_json_ref device;
 	bool v6_only;
 	const json_t *allow;
 	struct vbd_private_data_input private_data;
@@ -214,7 +213,7 @@ static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(ENUM, "accept", struct listener_create, spec.accept), VBD_NAMES(accept_names)},
 	{VBD_FIELD(UINT, "accept_timeout_ms", struct listener_create, spec.accept_timeout_ms),
 		.min = ACCEPT_TIMEOUT_MIN_MS, .max = ACCEPT_TIMEOUT_MAX_MS},
-	{VBD_FIELD(REF, "device", struct listener_create, device)},
+	{VBD_FIELD(DEVICE, "device", struct listener_create, spec.cm.device)},
 	{VBD_FIELD(UINT, "tos", struct listener_create, spec.cm.tos), .max = 255},
 	{VBD_FIELD(BOOL, "reuse_addr", struct listener_create, spec.cm.reuse_addr)},
 	{VBD_FIELD(BOOL, "v6_only", struct listener_create, v6_only)},
@@ -246,8 +245,8 @@ enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const struct vbd_
 	if (status == VBD_OK)
 		status = vbd_private_data_decode(&input.private_data, &cm->private_data, err);
 	if (status == VBD_OK)
-		status = vbd_member_device(
-			daemon, &input.device, cm->device, sizeof(cm->device), err);
+		status = vbd_members_find(
+			daemon, origin->caller, json, "", VBD_FIELDS(create_fields), &input, err);
 	if (vbd_given(json, "v6_only"))
 		cm->v6_only = input.v6_only ? VBD_CHOICE_YES : VBD_CHOICE_NO;
 	*ret_spec = input.spec;

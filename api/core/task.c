@@ -72,6 +72,49 @@ enum vbd_status vbd_member_device(const struct vbd_daemon *daemon, const struct 
 	return VBD_OK;
 }
 
+static enum vbd_status find_member(struct vbd_daemon *daemon, const struct vbd_caller *caller,
+	const struct vbd_field *field, const json_t *value, const char *pointer, void *at,
+	struct vbd_error *err)
+{
+	const struct vbd_json_ref ref = vbd_json_ref_of(value);
+	void *object;
+
+	if (field->type == VBD_FIELD_DEVICE)
+		return vbd_member_device(daemon, &ref, at, field->size, err);
+	object = vbd_member_find(&daemon->registries[field->kind], caller, &ref, pointer, err);
+	memcpy(at, &object, sizeof(object));
+	return err->status;
+}
+
+enum vbd_status vbd_members_find(struct vbd_daemon *daemon, const struct vbd_caller *caller,
+	const json_t *json, const char *pointer, const struct vbd_field *fields, size_t n_fields,
+	void *target, struct vbd_error *err)
+{
+	for (size_t i = 0; daemon && i < n_fields && err->status == VBD_OK; i++) {
+		const struct vbd_field *field = &fields[i];
+		const json_t *value = json_object_get(json, field->name);
+		char member[64];
+
+		if ((field->type != VBD_FIELD_FOUND && field->type != VBD_FIELD_DEVICE) || !value ||
+			json_is_null(value))
+			continue;
+		(void)snprintf(member, sizeof(member), "%s/%s", pointer, field->name);
+		(void)!find_member(
+			daemon, caller, field, value, member, (char *)target + field->offset, err);
+	}
+	return err->status;
+}
+
+enum vbd_status vbd_request_decode_found(struct vbd_request *req, const struct vbd_field *fields,
+	size_t n_fields, void *target, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_request_decode(req, fields, n_fields, target, err);
+
+	return status ? status
+		      : vbd_members_find(vbd_request_daemon(req), req->caller, req->json, "",
+				fields, n_fields, target, err);
+}
+
 /* An object that is gone, as a device, is still found by its id in the items that refer to it. */
 static enum vbd_status resolve(struct vbd_request *req, const struct vbd_page_column *column,
 	const char *ref, uint64_t *ret_id, const char **ret_text, struct vbd_error *err)

@@ -66,6 +66,22 @@ void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind);
 void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_caller *caller,
 	const struct vbd_json_ref *ref, const char *pointer, struct vbd_error *err);
 
+/**
+ * vbd_members_find - find the objects and the device that the members of a decoded body name
+ * @daemon:  NULL: look for nothing
+ * @pointer: of the value @json in the body, as of vbd_decode_all()
+ * @target:  its fields of the types FOUND and DEVICE are set; those of absent members stay
+ *
+ * Returns the error of vbd_member_find() or vbd_member_device().
+ */
+enum vbd_status vbd_members_find(struct vbd_daemon *daemon, const struct vbd_caller *caller,
+	const json_t *json, const char *pointer, const struct vbd_field *fields, size_t n_fields,
+	void *target, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_request_decode_found - vbd_request_decode(), and vbd_members_find() for the caller */
+enum vbd_status vbd_request_decode_found(struct vbd_request *req, const struct vbd_field *fields,
+	size_t n_fields, void *target, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_member_device - set @ret_name to the name of the device that the member `device` of a body
  * refers to, "" without one; no_device for an id without a device. @daemon: NULL only checks */
 enum vbd_status vbd_member_device(const struct vbd_daemon *daemon, const struct vbd_json_ref *ref,

@@ -127,7 +127,6 @@ static void encode_endpoint(struct vbd_encoder *out, const void *item)
 
 struct endpoint_create {
 	struct vbd_endpoint_spec spec;
-	struct vbd_json_ref device;
 	struct vbd_private_data_input private_data;
 	struct vbd_qp_input qp;
 };
@@ -137,7 +136,7 @@ static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(TEXT, "addr", struct endpoint_create, spec.addr), .min = 1, .max = 255,
 		.check = vbd_addr_is_own, .check_text = VBD_ADDR_NOT_OWN},
 	{VBD_FIELD(UINT, "port", struct endpoint_create, spec.port), .max = 65535},
-	{VBD_FIELD(REF, "device", struct endpoint_create, device)},
+	{VBD_FIELD(DEVICE, "device", struct endpoint_create, spec.device)},
 	{VBD_FIELD(UINT, "port_num", struct endpoint_create, spec.params.port_num), .min = 1,
 		.max = 255},
 	{VBD_FIELD(UINT, "gid_index", struct endpoint_create, spec.params.gid_index), .max = 255},
@@ -170,15 +169,13 @@ static enum vbd_status decode_create(
 						.params = vbd_endpoint_params_default()},
 		.qp.params.qp = vbd_endpoint_params_default().qp};
 	struct vbd_endpoint_spec *spec = &input.spec;
-	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
+	enum vbd_status status =
+		vbd_request_decode_found(req, VBD_FIELDS(create_fields), &input, err);
 
 	if (status == VBD_OK)
 		status = check_members(req->json, &input, err);
 	if (status == VBD_OK)
 		status = vbd_qp_input_check(vbd_request_daemon(req), req->caller, &input.qp, err);
-	if (status == VBD_OK)
-		status = vbd_member_device(vbd_request_daemon(req), &input.device, spec->device,
-			sizeof(spec->device), err);
 	if (status == VBD_OK)
 		status = vbd_private_data_decode(&input.private_data, &spec->params.reply, err);
 	if (status == VBD_OK)
@@ -232,33 +229,31 @@ void vbd_delete_ud_endpoint_messages(struct vbd_request *req)
 }
 
 struct message_send {
-	struct vbd_destination_input to;
+	struct vbd_transfer_spec to;
 	struct vbd_message_input message;
 };
 
 static const struct vbd_field send_fields[] = {
-	{VBD_FIELD(REF, "ud_peer", struct message_send, to.peer)},
-	{VBD_FIELD(REF, "multicast_membership", struct message_send, to.group)},
+	VBD_DESTINATION_FIELDS(struct message_send, to),
 	VBD_MESSAGE_FIELDS(struct message_send),
 };
 
 static enum vbd_status send_message(struct vbd_request *req, struct vbd_endpoint_record *record,
 	struct vbd_transfer_record **ret_transfer, struct vbd_error *err)
 {
-	struct message_send input = {.message = VBD_MESSAGE_INPUT_DEFAULT};
-	struct vbd_transfer_spec to = {
-		.origin = vbd_request_origin(req), .qp = &record->endpoint->qp};
+	struct message_send input = {
+		.to = {.origin = vbd_request_origin(req), .qp = &record->endpoint->qp},
+		.message = VBD_MESSAGE_INPUT_DEFAULT};
 	uint32_t len_bytes;
 	uint8_t *bytes;
-	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(send_fields), &input, err);
+	enum vbd_status status =
+		vbd_request_decode_found(req, VBD_FIELDS(send_fields), &input, err);
 
-	if (status == VBD_OK)
-		status = vbd_destination_resolve(vbd_request_daemon(req), &input.to, &to, err);
 	if (status == VBD_OK)
 		status = vbd_message_decode(&input.message, &bytes, &len_bytes, err);
 	if (status != VBD_OK)
 		return status;
-	status = vbd_transfer_send(vbd_request_daemon(req), &to, bytes, len_bytes,
+	status = vbd_transfer_send(vbd_request_daemon(req), &input.to, bytes, len_bytes,
 		vbd_message_imm(&input.message), input.message.timeout_ms, ret_transfer, err);
 	free(bytes);
 	return status;

@@ -34,37 +34,26 @@ static void encode_group(struct vbd_encoder *out, const void *item)
 
 /* --- creation -------------------------------------------------------------------------------- */
 
-struct group_create {
-	struct vbd_group_spec spec;
-	struct vbd_json_ref endpoint;
-};
-
 static const char *const mode_names[VBD_GROUP_MODE_COUNT] = {VBD_GROUP_MODE_MAP(VBD_ENUM_NAME)};
 
 static const struct vbd_field create_fields[] = {
-	{VBD_FIELD_NAME(struct group_create, spec.name)},
-	{VBD_FIELD(REF, "ud_endpoint", struct group_create, endpoint), .required = true},
-	{VBD_FIELD(TEXT, "addr", struct group_create, spec.addr), .required = true, .min = 1,
+	{VBD_FIELD_NAME(struct vbd_group_spec, name)},
+	{VBD_FIELD_OF(UD_ENDPOINT, "ud_endpoint", struct vbd_group_spec, endpoint),
+		.required = true},
+	{VBD_FIELD(TEXT, "addr", struct vbd_group_spec, addr), .required = true, .min = 1,
 		.max = 255},
-	{VBD_FIELD(ENUM, "mode", struct group_create, spec.mode), VBD_NAMES(mode_names)},
-	{VBD_FIELD(UINT, "timeout_ms", struct group_create, spec.timeout_ms), .min = 1,
-		.max = 600000},
+	{VBD_FIELD(ENUM, "mode", struct vbd_group_spec, mode), VBD_NAMES(mode_names)},
+	{VBD_FIELD(UINT, "timeout_ms", struct vbd_group_spec, timeout_ms), .min = 1, .max = 600000},
 };
 
 static void *create_group(struct vbd_request *req, struct vbd_error *err)
 {
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct group_create input = {
-		.spec = {.origin = vbd_request_origin(req), .timeout_ms = 10000}};
+	struct vbd_group_spec spec = {.origin = vbd_request_origin(req), .timeout_ms = 10000};
 	struct vbd_group_record *record = NULL;
 
-	if (vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err) != VBD_OK)
-		return NULL;
-	input.spec.endpoint = vbd_member_find(
-		daemon->ud_endpoints, req->caller, &input.endpoint, "/ud_endpoint", err);
-	if (!input.spec.endpoint)
-		return NULL;
-	return vbd_group_create(daemon, &input.spec, &record, err) == VBD_OK ? record : NULL;
+	if (vbd_request_decode_found(req, VBD_FIELDS(create_fields), &spec, err) == VBD_OK)
+		(void)!vbd_group_create(vbd_request_daemon(req), &spec, &record, err);
+	return record;
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

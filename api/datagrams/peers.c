@@ -66,14 +66,14 @@ static void encode_peer(struct vbd_encoder *out, const void *item)
 
 struct peer_create {
 	struct vbd_peer_spec spec;
-	struct vbd_json_ref endpoint;
 	struct vbd_private_data_input private_data;
 	const char *gid;
 };
 
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD_NAME(struct peer_create, spec.name)},
-	{VBD_FIELD(REF, "ud_endpoint", struct peer_create, endpoint), .required = true},
+	{VBD_FIELD_OF(UD_ENDPOINT, "ud_endpoint", struct peer_create, spec.endpoint),
+		.required = true},
 	{VBD_FIELD(TEXT, "dst_addr", struct peer_create, spec.dst_addr), .min = 1, .max = 255,
 		.check = vbd_addr_is_host, .check_text = VBD_ADDR_NO_HOST},
 	{VBD_FIELD(UINT, "dst_port", struct peer_create, spec.dst_port), .min = 1, .max = 65535},
@@ -188,7 +188,6 @@ static enum vbd_status decode_private_data(const struct vbd_private_data_input *
 
 static void *create_peer(struct vbd_request *req, struct vbd_error *err)
 {
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct peer_create input = {.spec = {.origin = vbd_request_origin(req),
 					    .timeout_ms = 10000,
 					    .gid_index = -1,
@@ -200,18 +199,17 @@ static void *create_peer(struct vbd_request *req, struct vbd_error *err)
 
 	if (status == VBD_OK)
 		status = find_source(req->json, spec, &source, err);
+	if (status == VBD_OK)
+		status = vbd_members_find(vbd_request_daemon(req), req->caller, req->json, "",
+			VBD_FIELDS(create_fields), &input, err);
 	if (status != VBD_OK)
-		return NULL;
-	spec->endpoint = vbd_member_find(
-		daemon->ud_endpoints, req->caller, &input.endpoint, "/ud_endpoint", err);
-	if (!spec->endpoint)
 		return NULL;
 	status = source == SOURCE_KNOWN
 			 ? known_path(input.gid, spec, err)
 			 : decode_private_data(&input.private_data, &spec->request, err);
 	if (status == VBD_OK)
-		status = vbd_peer_create(daemon, spec, &record, err);
-	return status == VBD_OK ? record : NULL;
+		(void)!vbd_peer_create(vbd_request_daemon(req), spec, &record, err);
+	return record;
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

@@ -265,32 +265,33 @@ static bool is_shown_ref(const json_t *value)
 	       json_object_size(value) == (name ? 2 : 1);
 }
 
+struct vbd_json_ref vbd_json_ref_of(const json_t *value)
+{
+	if (!json_is_object(value))
+		return (struct vbd_json_ref){
+			(uint64_t)json_integer_value(value), json_string_value(value)};
+	return (struct vbd_json_ref){(uint64_t)json_integer_value(json_object_get(value, "id")),
+		json_string_value(json_object_get(value, "name"))};
+}
+
 static enum vbd_status decode_ref(const struct vbd_field *field, const json_t *value,
 	const char *pointer, void *target, struct vbd_faults *faults)
 {
-	struct vbd_json_ref ref = {0};
+	const struct vbd_json_ref ref = vbd_json_ref_of(value);
+	const json_t *id = is_shown_ref(value) ? json_object_get(value, "id") : value;
 
-	if (is_shown_ref(value)) {
-		ref.name = json_string_value(json_object_get(value, "name"));
-		value = json_object_get(value, "id");
-	}
-	if (json_is_integer(value)) {
-		if (json_integer_value(value) < 1)
-			return vbd_fault(faults, VBD_E_OUT_OF_RANGE, pointer,
-				"%s must be an id from 1 on, or a name", pointer);
-		ref.id = (uint64_t)json_integer_value(value);
-	} else if (json_is_string(value)) {
-		ref.name = json_string_value(value);
-		if (!*ref.name)
-			return vbd_fault(
-				faults, VBD_E_BAD_VALUE, pointer, "%s must not be empty", pointer);
-		if (vbd_utf8_length(ref.name) > 63)
-			return vbd_fault(faults, VBD_E_TOO_LONG, pointer,
-				"%s has more than 63 characters", pointer);
-	} else {
+	if (!json_is_integer(id) && !json_is_string(id))
 		return wrong_type(pointer, "an id or a name", value, faults);
-	}
-	memcpy((char *)target + field->offset, &ref, sizeof(ref));
+	if (json_is_integer(id) && json_integer_value(id) < 1)
+		return vbd_fault(faults, VBD_E_OUT_OF_RANGE, pointer,
+			"%s must be an id from 1 on, or a name", pointer);
+	if (json_is_string(id) && !*ref.name)
+		return vbd_fault(faults, VBD_E_BAD_VALUE, pointer, "%s must not be empty", pointer);
+	if (json_is_string(id) && vbd_utf8_length(ref.name) > 63)
+		return vbd_fault(
+			faults, VBD_E_TOO_LONG, pointer, "%s has more than 63 characters", pointer);
+	if (field->type == VBD_FIELD_REF)
+		memcpy((char *)target + field->offset, &ref, sizeof(ref));
 	return VBD_OK;
 }
 
@@ -339,6 +340,8 @@ static enum vbd_status decode_value(const struct vbd_field *field, const json_t 
 	case VBD_FIELD_HEX:
 		return decode_hex(field, value, pointer, target, faults);
 	case VBD_FIELD_REF:
+	case VBD_FIELD_FOUND:
+	case VBD_FIELD_DEVICE:
 		return decode_ref(field, value, pointer, target, faults);
 	case VBD_FIELD_OBJECT:
 		return decode_object(value, field->fields, field->n_fields, pointer,

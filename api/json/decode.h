@@ -20,6 +20,8 @@ enum vbd_field_type {
 	VBD_FIELD_ENUM_SET, /* unsigned of `size` bytes: bit mask (1 << index), from an array */
 	VBD_FIELD_HEX,	    /* uint64_t, from "0x1f" */
 	VBD_FIELD_REF,	    /* struct vbd_json_ref */
+	VBD_FIELD_FOUND,    /* a pointer to the object of `kind`: vbd_members_find() sets it */
+	VBD_FIELD_DEVICE,   /* char[`size`], the name of a device: likewise */
 	VBD_FIELD_OBJECT,   /* a struct with its own table */
 	VBD_FIELD_ARRAY,    /* const json_t *, into the document: an array; items are not checked */
 	VBD_FIELD_OPEN,	    /* as ARRAY, for an object that may have any members */
@@ -47,6 +49,7 @@ struct vbd_field {
 	/* OBJECT: the table of its members. */
 	const struct vbd_field *fields;
 	size_t n_fields;
+	unsigned int kind; /* FOUND: enum vbd_object_kind */
 	/* Offset of a bool in the struct that is set if the member is present. */
 	size_t seen_offset;
 	bool has_seen;
@@ -59,6 +62,8 @@ struct vbd_field {
 /* The beginning of a row: the JSON member @name_ is stored in @member_ of @struct_. */
 #define VBD_FIELD(kind_, name_, struct_, member_) \
 	.name = (name_), .type = VBD_FIELD_##kind_, VBD_FIELD_AT(struct_, member_)
+#define VBD_FIELD_OF(kind_, name_, struct_, member_) \
+	VBD_FIELD(FOUND, name_, struct_, member_), .kind = VBD_KIND_##kind_
 #define VBD_FIELD_AT(type_, member) \
 	.offset = offsetof(type_, member), .size = sizeof(((const type_ *)NULL)->member)
 /* The names of a row for an enum. */
@@ -98,6 +103,9 @@ bool vbd_given(const json_t *json, const char *name);
 #define VBD_FIELD_NAME(struct_, member_)                                               \
 	VBD_FIELD(TEXT, "name", struct_, member_), .max = 63, .check = vbd_name_valid, \
 						   .check_text = VBD_NAME_RULE
+
+/** vbd_json_ref_of - returns the reference that a value is, which the decoder has let pass */
+struct vbd_json_ref vbd_json_ref_of(const json_t *value);
 
 /** vbd_ref_text - a reference as text, as daemon/ expects it; returns @buf or the name itself */
 #define VBD_REF_TEXT_BYTES 24

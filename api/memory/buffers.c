@@ -80,7 +80,7 @@ void vbd_delete_buffer(struct vbd_request *req)
 
 struct buffer_create {
 	struct vbd_buffer_spec spec;
-	struct vbd_json_ref device, pd;
+	const struct vbd_object *pd;
 };
 
 static const struct vbd_field create_fields[] = {
@@ -94,8 +94,8 @@ static const struct vbd_field create_fields[] = {
 		VBD_NAMES(vbd_access_names)},
 	{VBD_FIELD(BOOL, "relaxed_ordering", struct buffer_create, spec.relaxed_ordering)},
 	{VBD_FIELD(BOOL, "on_demand_paging", struct buffer_create, spec.on_demand_paging)},
-	{VBD_FIELD(REF, "device", struct buffer_create, device)},
-	{VBD_FIELD(REF, "pd", struct buffer_create, pd)},
+	{VBD_FIELD(DEVICE, "device", struct buffer_create, spec.device_name)},
+	{VBD_FIELD_OF(PD, "pd", struct buffer_create, pd)},
 };
 
 static void answer_made(struct vbd_request *req, struct vbd_object *object, void *arg)
@@ -122,19 +122,15 @@ enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const struct vbd_or
 	struct vbd_error *err)
 {
 	struct buffer_create input = {.spec = {.origin = *origin, .kind = VBD_MEM_ANONYMOUS}};
-	struct vbd_buffer_spec *spec = &input.spec;
-	const struct vbd_object *pd = NULL;
 	enum vbd_status status =
 		vbd_decode_all(json, "", VBD_FIELDS(create_fields), &input, faults, err);
 
-	if (status == VBD_OK && daemon)
-		pd = vbd_member_find(daemon->pds, origin->caller, &input.pd, "/pd", err);
-	spec->pd_id = pd ? pd->id : 0;
-	if (err->status == VBD_OK)
-		(void)!vbd_member_device(
-			daemon, &input.device, spec->device_name, sizeof(spec->device_name), err);
-	*ret_spec = *spec;
-	return err->status;
+	if (status == VBD_OK)
+		status = vbd_members_find(
+			daemon, origin->caller, json, "", VBD_FIELDS(create_fields), &input, err);
+	input.spec.pd_id = input.pd ? input.pd->id : 0;
+	*ret_spec = input.spec;
+	return status;
 }
 
 void vbd_create_buffer(struct vbd_request *req)

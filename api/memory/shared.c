@@ -45,12 +45,12 @@ static void encode_pd(struct vbd_encoder *out, const void *item)
 
 struct pd_create {
 	char name[VBD_NAME_BYTES];
-	struct vbd_json_ref device;
+	char device[64];
 };
 
 static const struct vbd_field pd_fields[] = {
 	{VBD_FIELD_NAME(struct pd_create, name)},
-	{VBD_FIELD(REF, "device", struct pd_create, device)},
+	{VBD_FIELD(DEVICE, "device", struct pd_create, device)},
 };
 
 static void *create_pd(struct vbd_request *req, struct vbd_error *err)
@@ -59,12 +59,9 @@ static void *create_pd(struct vbd_request *req, struct vbd_error *err)
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_shared *pd = NULL;
 	const struct vbd_origin origin = vbd_request_origin(req);
-	char device[64];
 
-	if (vbd_request_decode(req, VBD_FIELDS(pd_fields), &input, err) != VBD_OK ||
-		vbd_member_device(daemon, &input.device, device, sizeof(device), err) != VBD_OK ||
-		vbd_pd_request(daemon, &origin, input.name, device, &pd, err) != VBD_OK)
-		return NULL;
+	if (vbd_request_decode_found(req, VBD_FIELDS(pd_fields), &input, err) == VBD_OK)
+		(void)!vbd_pd_request(daemon, &origin, input.name, input.device, &pd, err);
 	return pd;
 }
 
@@ -131,58 +128,48 @@ static const struct vbd_field moderation_fields[] = {
 	{VBD_FIELD(UINT, "period_us", struct vbd_cq_moderation, period_us), .max = UINT16_MAX},
 };
 
-struct cq_input {
-	struct vbd_cq_spec spec;
-	struct vbd_json_ref device;
-};
-
 /* A PATCH may have the last members of cq_fields only. */
 #define CQ_CHANGEABLE 2
 
 static const struct vbd_field cq_fields[] = {
-	{VBD_FIELD_NAME(struct cq_input, spec.name)},
-	{VBD_FIELD(REF, "device", struct cq_input, device)},
-	{VBD_FIELD(UINT, "cqe", struct cq_input, spec.cqe), .min = 1, .max = 4194304},
-	{VBD_FIELD(OBJECT, "moderation", struct cq_input, spec.moderation),
+	{VBD_FIELD_NAME(struct vbd_cq_spec, name)},
+	{VBD_FIELD(DEVICE, "device", struct vbd_cq_spec, device_name)},
+	{VBD_FIELD(UINT, "cqe", struct vbd_cq_spec, cqe), .min = 1, .max = 4194304},
+	{VBD_FIELD(OBJECT, "moderation", struct vbd_cq_spec, moderation),
 		.fields = moderation_fields, .n_fields = VBD_ARRAY_LEN(moderation_fields)},
 };
 
 static void *create_cq(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct cq_input input = {.spec = {.origin = vbd_request_origin(req),
-					 .cqe = (uint32_t)daemon->config->default_cqe}};
-	struct vbd_cq_spec *spec = &input.spec;
+	struct vbd_cq_spec spec = {
+		.origin = vbd_request_origin(req), .cqe = (uint32_t)daemon->config->default_cqe};
 	struct vbd_shared *cq = NULL;
 
-	if (vbd_request_decode(req, VBD_FIELDS(cq_fields), &input, err) != VBD_OK ||
-		vbd_member_device(daemon, &input.device, spec->device_name,
-			sizeof(spec->device_name), err) != VBD_OK ||
-		vbd_cq_request(daemon, spec, &cq, err) != VBD_OK)
-		return NULL;
+	if (vbd_request_decode_found(req, VBD_FIELDS(cq_fields), &spec, err) == VBD_OK)
+		(void)!vbd_cq_request(daemon, &spec, &cq, err);
 	return cq;
 }
 
 void vbd_patch_cq(struct vbd_request *req)
 {
 	struct vbd_shared *shared = vbd_task_find(req, &vbd_cq_task);
-	struct cq_input input = {0};
-	struct vbd_cq_spec *spec = &input.spec;
+	struct vbd_cq_spec spec = {0};
 	bool deeper = vbd_given(req->json, "cqe"), moderated = vbd_given(req->json, "moderation");
 	struct vbd_cq *cq;
 
 	if (!shared)
 		return;
 	cq = shared->cq;
-	spec->moderation.count = cq->moderation_count;
-	spec->moderation.period_us = cq->moderation_period_us;
+	spec.moderation.count = cq->moderation_count;
+	spec.moderation.period_us = cq->moderation_period_us;
 	if (vbd_request_decode(req, &cq_fields[VBD_ARRAY_LEN(cq_fields) - CQ_CHANGEABLE],
-		    CQ_CHANGEABLE, &input, &req->err) == VBD_OK &&
+		    CQ_CHANGEABLE, &spec, &req->err) == VBD_OK &&
 		!deeper && !moderated)
 		(void)vbd_error_set(&req->err, VBD_E_MISSING_FIELD,
 			"the body changes nothing: give cqe or moderation");
 	if (req->err.status == VBD_OK &&
-		vbd_cq_change(cq, deeper ? &spec->cqe : NULL, moderated ? &spec->moderation : NULL,
+		vbd_cq_change(cq, deeper ? &spec.cqe : NULL, moderated ? &spec.moderation : NULL,
 			&req->err) == VBD_OK) {
 		vbd_shared_updated(shared);
 		vbd_task_reply(req, 200, &vbd_cq_task, shared);

@@ -33,34 +33,19 @@ static void encode_srq(struct vbd_encoder *out, const void *item)
 
 struct srq_input {
 	struct vbd_srq_spec spec;
-	struct vbd_json_ref device, pd, cq;
+	const struct vbd_shared *pd, *cq;
 };
 
 static const struct vbd_field srq_fields[] = {
 	{VBD_FIELD_NAME(struct srq_input, spec.name)},
-	{VBD_FIELD(REF, "device", struct srq_input, device)},
-	{VBD_FIELD(REF, "pd", struct srq_input, pd)},
-	{VBD_FIELD(REF, "cq", struct srq_input, cq)},
+	{VBD_FIELD(DEVICE, "device", struct srq_input, spec.device_name)},
+	{VBD_FIELD_OF(PD, "pd", struct srq_input, pd)},
+	{VBD_FIELD_OF(CQ, "cq", struct srq_input, cq)},
 	{VBD_FIELD(UINT, "max_wr", struct srq_input, spec.params.depth), .min = 1, .max = 65536},
 	{VBD_FIELD(UINT, "recv_size_bytes", struct srq_input, spec.params.recv_size_bytes),
 		.min = 1, .max = 1048576},
 	{VBD_FIELD(UINT, "srq_limit", struct srq_input, spec.params.limit), .max = 65536},
 };
-
-static enum vbd_status find_members(
-	struct vbd_daemon *daemon, struct srq_input *input, struct vbd_error *err)
-{
-	const struct vbd_shared *pd =
-		vbd_member_find(daemon->pds, input->spec.origin.caller, &input->pd, "/pd", err);
-	const struct vbd_shared *cq =
-		vbd_member_find(daemon->cqs, input->spec.origin.caller, &input->cq, "/cq", err);
-
-	input->spec.pd = pd ? pd->pd : NULL;
-	input->spec.cq = cq ? cq->cq : NULL;
-	return err->status ? err->status
-			   : vbd_member_device(daemon, &input->device, input->spec.device_name,
-				     sizeof(input->spec.device_name), err);
-}
 
 static void on_made(struct vbd_shared *srq, const struct vbd_error *err, void *arg)
 {
@@ -92,9 +77,11 @@ void vbd_create_srq(struct vbd_request *req)
 	struct srq_input input = {.spec = {.origin = vbd_request_origin(req),
 					  .params = {.depth = 64, .recv_size_bytes = 4096}}};
 
-	if (vbd_request_decode(req, VBD_FIELDS(srq_fields), &input, &req->err) == VBD_OK &&
-		find_members(vbd_request_daemon(req), &input, &req->err) == VBD_OK)
-		create(req, &input.spec);
+	if (vbd_request_decode_found(req, VBD_FIELDS(srq_fields), &input, &req->err) != VBD_OK)
+		return;
+	input.spec.pd = input.pd ? input.pd->pd : NULL;
+	input.spec.cq = input.cq ? input.cq->cq : NULL;
+	create(req, &input.spec);
 }
 
 struct srq_change {

@@ -47,60 +47,41 @@ static void encode_window(struct vbd_encoder *out, const void *item)
 #define WINDOW_ACCESS_COUNT 3
 static_assert(VBD_ACCESS_MW_BIND == 1 << WINDOW_ACCESS_COUNT, "the others stand before it");
 
-struct window_create {
-	struct vbd_window_spec spec;
-	struct vbd_json_ref buffer, connection;
-};
-
 static const struct vbd_field create_fields[] = {
-	{VBD_FIELD_NAME(struct window_create, spec.name)},
-	{VBD_FIELD(REF, "buffer", struct window_create, buffer), .required = true},
-	{VBD_FIELD(REF, "connection", struct window_create, connection)},
-	{VBD_FIELD(UINT, "type", struct window_create, spec.range.type), .required = true, .min = 1,
+	{VBD_FIELD_NAME(struct vbd_window_spec, name)},
+	{VBD_FIELD_OF(BUFFER, "buffer", struct vbd_window_spec, buffer), .required = true},
+	{VBD_FIELD_OF(CONNECTION, "connection", struct vbd_window_spec, connection)},
+	{VBD_FIELD(UINT, "type", struct vbd_window_spec, range.type), .required = true, .min = 1,
 		.max = 2},
-	{VBD_FIELD(UINT, "buffer_offset_bytes", struct window_create, spec.range.offset),
+	{VBD_FIELD(UINT, "buffer_offset_bytes", struct vbd_window_spec, range.offset),
 		.max = INT64_MAX},
-	{VBD_FIELD(UINT, "size_bytes", struct window_create, spec.range.length_bytes), .min = 1,
+	{VBD_FIELD(UINT, "size_bytes", struct vbd_window_spec, range.length_bytes), .min = 1,
 		.max = INT64_MAX},
-	{VBD_FIELD(ENUM_SET, "access", struct window_create, spec.range.access), .required = true,
+	{VBD_FIELD(ENUM_SET, "access", struct vbd_window_spec, range.access), .required = true,
 		.names = vbd_access_names, .n_names = WINDOW_ACCESS_COUNT},
-	{VBD_FIELD(UINT, "timeout_ms", struct window_create, spec.timeout_ms), .min = 1,
+	{VBD_FIELD(UINT, "timeout_ms", struct vbd_window_spec, timeout_ms), .min = 1,
 		.max = 600000},
 };
 
-/* Find the objects that the request names. */
-static enum vbd_status resolve(
-	struct vbd_daemon *daemon, struct window_create *input, struct vbd_error *err)
-{
-	struct vbd_window_spec *spec = &input->spec;
-	struct vbd_window_range *range = &spec->range;
-
-	spec->buffer = vbd_member_find(
-		daemon->buffers, spec->origin.caller, &input->buffer, "/buffer", err);
-	spec->connection = vbd_member_find(
-		daemon->connections, spec->origin.caller, &input->connection, "/connection", err);
-	if (!err->status && !range->length_bytes)
-		range->length_bytes = range->offset < spec->buffer->mem.size_bytes
-					      ? spec->buffer->mem.size_bytes - range->offset
-					      : 1;
-	return err->status;
-}
-
 static void *create_window(struct vbd_request *req, struct vbd_error *err)
 {
-	struct window_create input = {
-		.spec = {.origin = vbd_request_origin(req), .timeout_ms = 5000}};
+	struct vbd_window_spec spec = {.origin = vbd_request_origin(req), .timeout_ms = 5000};
+	struct vbd_window_range *range = &spec.range;
 	struct vbd_window_record *record = NULL;
-	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
 
-	if (status == VBD_OK && !input.spec.range.access)
-		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/access",
+	if (vbd_request_decode(req, VBD_FIELDS(create_fields), &spec, err) == VBD_OK &&
+		!range->access)
+		(void)vbd_error_input(err, VBD_E_BAD_VALUE, "/access",
 			"/access is empty: a window must grant at least one kind of access");
-	if (status == VBD_OK)
-		status = resolve(vbd_request_daemon(req), &input, err);
-	if (status == VBD_OK)
-		status = vbd_window_create(vbd_request_daemon(req), &input.spec, &record, err);
-	return status == VBD_OK ? record : NULL;
+	if (err->status || vbd_members_find(vbd_request_daemon(req), req->caller, req->json, "",
+				   VBD_FIELDS(create_fields), &spec, err) != VBD_OK)
+		return NULL;
+	if (!range->length_bytes)
+		range->length_bytes = range->offset < spec.buffer->mem.size_bytes
+					      ? spec.buffer->mem.size_bytes - range->offset
+					      : 1;
+	(void)!vbd_window_create(vbd_request_daemon(req), &spec, &record, err);
+	return record;
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

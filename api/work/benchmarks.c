@@ -75,13 +75,13 @@ static const enum vbd_op ops[] = {VBD_OP_WRITE, VBD_OP_READ, VBD_OP_SEND};
 struct benchmark_create {
 	struct vbd_benchmark_spec spec;
 	uint32_t op; /* index in ops */
-	struct vbd_json_ref connection, buffer;
 	const json_t *remote;
 	struct vbd_remote_input memory; /* from `remote` */
 };
 
 static const struct vbd_field create_fields[] = {
-	{VBD_FIELD(REF, "connection", struct benchmark_create, connection), .required = true},
+	{VBD_FIELD_OF(CONNECTION, "connection", struct benchmark_create, spec.connection),
+		.required = true},
 	{VBD_FIELD(ENUM, "op", struct benchmark_create, op), .required = true, VBD_NAMES(op_names)},
 	{VBD_FIELD(UINT, "size_bytes", struct benchmark_create, spec.size_bytes), .required = true,
 		.max = VBD_BENCHMARK_SIZE_MAX},
@@ -91,7 +91,7 @@ static const struct vbd_field create_fields[] = {
 		.max = VBD_BENCHMARK_COUNT_MAX},
 	{VBD_FIELD(UINT, "duration_ms", struct benchmark_create, spec.duration_ms), .min = 1,
 		.max = VBD_BENCHMARK_DURATION_MAX},
-	{VBD_FIELD(REF, "buffer", struct benchmark_create, buffer)},
+	{VBD_FIELD_OF(BUFFER, "buffer", struct benchmark_create, spec.buffer)},
 	{VBD_FIELD(OPEN, "remote", struct benchmark_create, remote)},
 	{VBD_FIELD(UINT, "timeout_ms", struct benchmark_create, spec.timeout_ms), .min = 1,
 		.max = 3600000},
@@ -116,7 +116,6 @@ static enum vbd_status check_input(const struct benchmark_create *input, struct 
 
 static void *create_benchmark(struct vbd_request *req, struct vbd_error *err)
 {
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_benchmark *benchmark = NULL;
 	struct benchmark_create input = {.spec.origin = vbd_request_origin(req)};
 	struct vbd_benchmark_spec *spec = &input.spec;
@@ -127,6 +126,9 @@ static void *create_benchmark(struct vbd_request *req, struct vbd_error *err)
 		status = check_input(&input, err);
 	if (!status && input.remote)
 		status = vbd_remote_decode(input.remote, &input.memory, err);
+	if (!status)
+		status = vbd_members_find(vbd_request_daemon(req), req->caller, req->json, "",
+			VBD_FIELDS(create_fields), &input, err);
 	if (status)
 		return NULL;
 	if (!spec->count && !spec->duration_ms)
@@ -134,14 +136,11 @@ static void *create_benchmark(struct vbd_request *req, struct vbd_error *err)
 	if (!spec->timeout_ms)
 		spec->timeout_ms = spec->duration_ms + SLACK_MS;
 	spec->wr.rkey = input.memory.rkey;
-	spec->connection = vbd_member_find(
-		daemon->connections, req->caller, &input.connection, "/connection", err);
-	spec->buffer = vbd_member_find(daemon->buffers, req->caller, &input.buffer, "/buffer", err);
-	if (!err->status && input.remote)
-		(void)!vbd_remote_aim(&input.memory, spec->op, spec->size_bytes, "/size_bytes",
+	if (input.remote)
+		status = vbd_remote_aim(&input.memory, spec->op, spec->size_bytes, "/size_bytes",
 			&spec->wr.remote_addr, err);
-	if (!err->status)
-		(void)!vbd_benchmark_create(daemon, spec, &benchmark, err);
+	if (!status)
+		(void)!vbd_benchmark_create(vbd_request_daemon(req), spec, &benchmark, err);
 	return benchmark;
 }
 

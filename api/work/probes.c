@@ -58,19 +58,15 @@ static void put_probe(struct vbd_encoder *out, const void *item)
 
 static const char *const kind_names[VBD_PROBE_KIND_COUNT] = {VBD_PROBE_KIND_MAP(VBD_ENUM_NAME)};
 
-struct probe_create {
-	struct vbd_probe_spec spec;
-	struct vbd_json_ref connection;
-};
-
 static const struct vbd_field create_fields[] = {
-	{VBD_FIELD(REF, "connection", struct probe_create, connection), .required = true},
-	{VBD_FIELD(ENUM, "kind", struct probe_create, spec.kind), VBD_NAMES(kind_names)},
-	{VBD_FIELD(UINT, "count", struct probe_create, spec.count), .nullable = true, .min = 1,
+	{VBD_FIELD_OF(CONNECTION, "connection", struct vbd_probe_spec, connection),
+		.required = true},
+	{VBD_FIELD(ENUM, "kind", struct vbd_probe_spec, kind), VBD_NAMES(kind_names)},
+	{VBD_FIELD(UINT, "count", struct vbd_probe_spec, count), .nullable = true, .min = 1,
 		.max = VBD_PROBE_COUNT_MAX},
-	{VBD_FIELD(UINT, "interval_ms", struct probe_create, spec.interval_ms), .max = 3600000},
-	{VBD_FIELD(UINT, "size_bytes", struct probe_create, spec.size_bytes), .max = 65535},
-	{VBD_FIELD(UINT, "timeout_ms", struct probe_create, spec.timeout_ms), .nullable = true,
+	{VBD_FIELD(UINT, "interval_ms", struct vbd_probe_spec, interval_ms), .max = 3600000},
+	{VBD_FIELD(UINT, "size_bytes", struct vbd_probe_spec, size_bytes), .max = 65535},
+	{VBD_FIELD(UINT, "timeout_ms", struct vbd_probe_spec, timeout_ms), .nullable = true,
 		.min = 1, .max = 3600000},
 };
 
@@ -99,18 +95,14 @@ static void fill_defaults(const json_t *json, struct vbd_probe_spec *spec)
 
 static void *create_probe(struct vbd_request *req, struct vbd_error *err)
 {
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_probe_record *record = NULL;
-	struct probe_create input = {.spec.origin = vbd_request_origin(req)};
+	struct vbd_probe_spec spec = {.origin = vbd_request_origin(req)};
 
-	if (vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err) != VBD_OK)
+	if (vbd_request_decode_found(req, VBD_FIELDS(create_fields), &spec, err) != VBD_OK)
 		return NULL;
-	input.spec.connection = vbd_member_find(
-		daemon->connections, req->caller, &input.connection, "/connection", err);
-	if (!input.spec.connection)
-		return NULL;
-	fill_defaults(req->json, &input.spec);
-	return vbd_probe_create(daemon, &input.spec, &record, err) == VBD_OK ? record : NULL;
+	fill_defaults(req->json, &spec);
+	(void)!vbd_probe_create(vbd_request_daemon(req), &spec, &record, err);
+	return record;
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

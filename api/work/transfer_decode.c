@@ -115,34 +115,30 @@ static const char *const op_names[VBD_OP_COUNT] = {VBD_OP_MAP(VBD_ENUM_NAME)};
 /* Index: `awaits_connection` of struct vbd_transfer_spec. */
 static const char *const if_not_established_names[] = {"refuse", "wait"};
 
-struct range_input {
-	struct vbd_json_ref buffer;
-	struct vbd_transfer_range range;
-};
-
 struct transfer_create {
 	struct vbd_transfer_spec spec;
-	struct vbd_json_ref connection, ud_endpoint, buffer;
-	struct vbd_destination_input to;
+	struct vbd_connection *connection;
+	struct vbd_endpoint_record *endpoint;
 	const json_t *sges;
 	const json_t *remote;
 	struct vbd_remote_input memory; /* from `remote` */
 };
 
 static const struct vbd_field range_fields[] = {
-	{VBD_FIELD(REF, "buffer", struct range_input, buffer), .required = true},
-	{VBD_FIELD(UINT, "offset_bytes", struct range_input, range.offset_bytes), .max = INT64_MAX},
-	{VBD_FIELD(UINT, "length_bytes", struct range_input, range.length_bytes), .max = INT64_MAX},
+	{VBD_FIELD_OF(BUFFER, "buffer", struct vbd_transfer_range, buffer), .required = true},
+	{VBD_FIELD(UINT, "offset_bytes", struct vbd_transfer_range, offset_bytes),
+		.max = INT64_MAX},
+	{VBD_FIELD(UINT, "length_bytes", struct vbd_transfer_range, length_bytes),
+		.max = INT64_MAX},
 };
 
 static const struct vbd_field create_fields[] = {
-	{VBD_FIELD(REF, "connection", struct transfer_create, connection)},
-	{VBD_FIELD(REF, "ud_endpoint", struct transfer_create, ud_endpoint)},
-	{VBD_FIELD(REF, "ud_peer", struct transfer_create, to.peer)},
-	{VBD_FIELD(REF, "multicast_membership", struct transfer_create, to.group)},
+	{VBD_FIELD_OF(CONNECTION, "connection", struct transfer_create, connection)},
+	{VBD_FIELD_OF(UD_ENDPOINT, "ud_endpoint", struct transfer_create, endpoint)},
+	VBD_DESTINATION_FIELDS(struct transfer_create, spec),
 	{VBD_FIELD(ENUM, "op", struct transfer_create, spec.op), .required = true,
 		.names = op_names, .n_names = VBD_OP_BIND_WINDOW},
-	{VBD_FIELD(REF, "buffer", struct transfer_create, buffer)},
+	{VBD_FIELD_OF(BUFFER, "buffer", struct transfer_create, spec.buffer)},
 	{VBD_FIELD(UINT, "offset_bytes", struct transfer_create, spec.offset_bytes),
 		.max = INT64_MAX},
 	{VBD_FIELD(UINT, "length_bytes", struct transfer_create, spec.length_bytes),
@@ -271,20 +267,16 @@ static uint64_t rest_of(const struct vbd_buffer *buffer, uint64_t offset_bytes)
 static enum vbd_status resolve_range(struct vbd_daemon *daemon, const json_t *json, size_t index,
 	struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
-	struct range_input input = {0};
+	struct vbd_transfer_range *range = &spec->ranges[index];
 	char pointer[40];
 
 	(void)snprintf(pointer, sizeof(pointer), "/sges/%zu", index);
-	if (vbd_decode_at(json, VBD_FIELDS(range_fields), pointer, &input, err) != VBD_OK)
-		return err->status;
-	(void)snprintf(pointer, sizeof(pointer), "/sges/%zu/buffer", index);
-	input.range.buffer =
-		vbd_member_find(daemon->buffers, spec->origin.caller, &input.buffer, pointer, err);
-	if (!input.range.buffer)
+	if (vbd_decode_at(json, VBD_FIELDS(range_fields), pointer, range, err) != VBD_OK ||
+		vbd_members_find(daemon, spec->origin.caller, json, pointer,
+			VBD_FIELDS(range_fields), range, err) != VBD_OK)
 		return err->status;
 	if (!vbd_given(json, "length_bytes"))
-		input.range.length_bytes = rest_of(input.range.buffer, input.range.offset_bytes);
-	spec->ranges[index] = input.range;
+		range->length_bytes = rest_of(range->buffer, range->offset_bytes);
 	return VBD_OK;
 }
 
@@ -304,39 +296,20 @@ static enum vbd_status resolve_list(struct vbd_daemon *daemon, const json_t *lis
 }
 
 static enum vbd_status resolve_memory(struct vbd_daemon *daemon, const json_t *json,
-	const struct transfer_create *input, struct vbd_transfer_spec *spec, struct vbd_error *err)
+	struct transfer_create *input, struct vbd_error *err)
 {
+	struct vbd_transfer_spec *spec = &input->spec;
 	bool has_length = vbd_given(json, "length_bytes");
 
 	if (input->sges)
 		return resolve_list(daemon, input->sges, spec, err);
-	spec->buffer = vbd_member_find(
-		daemon->buffers, spec->origin.caller, &input->buffer, "/buffer", err);
 	if (!has_length && vbd_ops[spec->op].is_atomic)
 		spec->length_bytes = VBD_ATOMIC_BYTES;
 	else if (!has_length && spec->buffer)
 		spec->length_bytes = rest_of(spec->buffer, spec->offset_bytes);
 	if (!spec->buffer)
 		spec->offset_bytes = 0;
-	return err->status;
-}
-
-static enum vbd_status resolve_qp(struct vbd_daemon *daemon, const struct transfer_create *input,
-	struct vbd_transfer_spec *spec, struct vbd_error *err)
-{
-	const struct vbd_caller *caller = spec->origin.caller;
-	struct vbd_connection *connection;
-	struct vbd_endpoint_record *record;
-
-	connection = vbd_member_find(
-		daemon->connections, caller, &input->connection, "/connection", err);
-	record = vbd_member_find(
-		daemon->ud_endpoints, caller, &input->ud_endpoint, "/ud_endpoint", err);
-	if (connection)
-		spec->qp = &connection->conn->qp;
-	else if (record)
-		spec->qp = &record->endpoint->qp;
-	return err->status;
+	return VBD_OK;
 }
 
 static enum vbd_status check_qp(const json_t *json, struct vbd_error *err)
@@ -353,20 +326,9 @@ static enum vbd_status check_qp(const json_t *json, struct vbd_error *err)
 	return VBD_OK;
 }
 
-enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
-	const struct vbd_destination_input *input, struct vbd_transfer_spec *spec,
-	struct vbd_error *err)
+static enum vbd_status aim(const json_t *json, struct transfer_create *input, struct vbd_error *err)
 {
-	spec->peer = vbd_member_find(
-		daemon->ud_peers, spec->origin.caller, &input->peer, "/ud_peer", err);
-	spec->group = vbd_member_find(daemon->multicast_memberships, spec->origin.caller,
-		&input->group, "/multicast_membership", err);
-	return err->status;
-}
-
-static enum vbd_status aim(const json_t *json, const struct transfer_create *input,
-	struct vbd_transfer_spec *spec, struct vbd_error *err)
-{
+	struct vbd_transfer_spec *spec = &input->spec;
 	bool to_the_end = input->memory.offset_bytes && !vbd_given(json, "length_bytes");
 	const char *pointer = to_the_end ? "/remote/offset_bytes" : "/length_bytes";
 
@@ -378,17 +340,19 @@ static enum vbd_status aim(const json_t *json, const struct transfer_create *inp
 }
 
 static enum vbd_status resolve(struct vbd_daemon *daemon, const json_t *json,
-	const struct transfer_create *input, struct vbd_transfer_spec *spec, struct vbd_error *err)
+	struct transfer_create *input, struct vbd_error *err)
 {
 	enum vbd_status status = check_qp(json, err);
 
 	if (!status)
-		status = resolve_qp(daemon, input, spec, err);
-	if (!status)
-		status = vbd_destination_resolve(daemon, &input->to, spec, err);
-	if (!status)
-		status = resolve_memory(daemon, json, input, spec, err);
-	return status ? status : aim(json, input, spec, err);
+		status = vbd_members_find(daemon, input->spec.origin.caller, json, "",
+			VBD_FIELDS(create_fields), input, err);
+	if (status)
+		return status;
+	input->spec.qp =
+		input->connection ? &input->connection->conn->qp : &input->endpoint->endpoint->qp;
+	status = resolve_memory(daemon, json, input, err);
+	return status ? status : aim(json, input, err);
 }
 
 enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
@@ -407,5 +371,8 @@ enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const struct vbd_
 	if (status)
 		return status;
 	*ret_spec = input.spec;
-	return resolve(daemon, json, &input, ret_spec, err);
+	status = resolve(daemon, json, &input, err);
+	if (!status)
+		*ret_spec = input.spec;
+	return status;
 }

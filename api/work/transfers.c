@@ -244,8 +244,7 @@ static struct vbd_kept *kept_of(struct vbd_object *object)
 static struct vbd_kept *find_kept(const struct vbd_request *req, const json_t *ref)
 {
 	const struct vbd_daemon *daemon = vbd_request_daemon(req);
-	const struct vbd_json_ref wanted = {
-		(uint64_t)json_integer_value(ref), json_string_value(ref)};
+	const struct vbd_json_ref wanted = vbd_json_ref_of(ref);
 	char text[VBD_REF_TEXT_BYTES];
 	const char *name = vbd_ref_text(&wanted, text);
 	const struct vbd_object *object;

@@ -17,15 +17,13 @@ struct vbd_request;
 struct vbd_transfer_record;
 struct vbd_transfer_spec;
 
-/* The members ud_peer and multicast_membership of a request: the destination of a datagram. */
-struct vbd_destination_input {
-	struct vbd_json_ref peer, group;
-};
-
-/** vbd_destination_resolve - set `peer` or `group` of @spec; not_found has the member's pointer */
-enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
-	const struct vbd_destination_input *input, struct vbd_transfer_spec *spec,
-	struct vbd_error *err) VBD_MUST_CHECK;
+/* The rows of the members ud_peer and multicast_membership, the destination of a datagram, in
+ * @spec_, a struct vbd_transfer_spec. */
+#define VBD_DESTINATION_FIELDS(struct_, spec_)                                                   \
+	{VBD_FIELD_OF(UD_PEER, "ud_peer", struct_, spec_.peer)},                                 \
+	{                                                                                        \
+		VBD_FIELD_OF(MULTICAST_MEMBERSHIP, "multicast_membership", struct_, spec_.group) \
+	}
 
 /** vbd_transfer_decode - decode TransferCreate and find the named objects; @ret_spec has the
  * members when all but the objects is right; @faults: see vbd_decode_all() */
