@@ -122,76 +122,76 @@ static enum vbd_status check_body(const json_t *json, struct vbd_error *err)
 
 /* --- objects --------------------------------------------------------------------------------- */
 
-/* Decode @json, which has neither labels nor the members of keep_fields any more, and make the
- * object. @kept: NULL to decode only. @before: what is there of the object; NULL for nothing. */
-typedef enum vbd_status (*make_fn)(struct vbd_kept *kept, const json_t *json,
-	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_faults *faults,
-	struct vbd_error *err);
+/* A body of which an object is made. */
+struct making {
+	struct vbd_daemon *daemon; /* NULL: decode only */
+	struct vbd_origin origin;
+	const json_t *json;	   /* without labels and the members of keep_fields */
+	struct vbd_kept *kept;	   /* for which verbsd makes the object; NULL: a request does */
+	struct vbd_object *before; /* the object as it is now; NULL: nothing is there */
+	bool keeps;		   /* the object is kept */
+	struct vbd_faults *faults;
+};
+
+/* Decode the body, and make the object. */
+typedef enum vbd_status (*make_fn)(
+	const struct making *making, struct vbd_object **ret_object, struct vbd_error *err);
 
 /* A kind that can be kept. */
 struct keepable {
 	enum vbd_object_kind of;
 	const char *list; /* key of the configuration file, and plural of the kind */
 	make_fn make;
+	void (*answer)(struct vbd_request *req, struct vbd_object *object);
 };
 
-static struct vbd_daemon *daemon_of(const struct vbd_kept *kept)
+static enum vbd_status make_listener(
+	const struct making *making, struct vbd_object **ret_object, struct vbd_error *err)
 {
-	return kept ? kept->object.registry->daemon : NULL;
-}
-
-static struct vbd_origin origin_of(const struct vbd_kept *kept)
-{
-	return kept ? vbd_origin_like(&kept->object) : (struct vbd_origin){0};
-}
-
-static enum vbd_status make_listener(struct vbd_kept *kept, const json_t *json,
-	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_faults *faults,
-	struct vbd_error *err)
-{
-	struct vbd_daemon *daemon = daemon_of(kept);
 	struct vbd_listener_spec spec;
 	struct vbd_listener *listener;
-	const struct vbd_origin origin = origin_of(kept);
-	enum vbd_status status = vbd_listener_decode(daemon, &origin, json, &spec, faults, err);
+	enum vbd_status status = vbd_listener_decode(
+		making->daemon, &making->origin, making->json, &spec, making->faults, err);
 
-	(void)before;
-	if (status != VBD_OK || !daemon)
+	if (status != VBD_OK || !making->daemon)
 		return status;
-	status = vbd_listener_create(daemon, &spec, &listener, err);
+	status = vbd_listener_create(making->daemon, &spec, &listener, err);
 	if (status == VBD_OK)
 		*ret_object = &listener->object;
 	return status;
 }
 
+static void answer_listener(struct vbd_request *req, struct vbd_object *listener)
+{
+	vbd_task_created(req, &vbd_listener_task, listener);
+}
+
 /* A buffer of the kind shared has the bytes of the run before, if systemd has held them. */
-static enum vbd_status make_new_buffer(struct vbd_kept *kept, struct vbd_buffer_spec *spec,
+static enum vbd_status make_new_buffer(const struct making *making, struct vbd_buffer_spec *spec,
 	struct vbd_buffer **ret_buffer, struct vbd_error *err)
 {
-	struct vbd_buffer_bytes bytes = {.fd = vbd_held_fd(kept)};
+	struct vbd_buffer_bytes bytes = {.fd = making->kept ? vbd_held_fd(making->kept) : -1};
 	enum vbd_status status;
 
 	if (bytes.fd >= 0)
 		spec->bytes = &bytes;
-	status = vbd_buffer_create(daemon_of(kept), spec, ret_buffer, err);
+	status = vbd_buffer_create(making->daemon, spec, ret_buffer, err);
 	if (status == VBD_OK && bytes.misfit.status)
-		vbd_held_misfit(kept, &bytes.misfit);
+		vbd_held_misfit(making->kept, &bytes.misfit);
 	return status;
 }
 
 /* The bytes of a lost buffer stay. */
-static enum vbd_status make_buffer(struct vbd_kept *kept, const json_t *json,
-	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_faults *faults,
-	struct vbd_error *err)
+static enum vbd_status make_buffer(
+	const struct making *making, struct vbd_object **ret_object, struct vbd_error *err)
 {
-	struct vbd_daemon *daemon = daemon_of(kept);
 	struct vbd_buffer_spec spec;
 	struct vbd_buffer *buffer =
-		before ? VBD_CONTAINER_OF(before, struct vbd_buffer, object) : NULL;
-	const struct vbd_origin origin = origin_of(kept);
-	enum vbd_status status = vbd_buffer_decode(daemon, &origin, json, &spec, faults, err);
+		making->before ? VBD_CONTAINER_OF(making->before, struct vbd_buffer, object) : NULL;
+	enum vbd_status status = vbd_buffer_decode(
+		making->daemon, &making->origin, making->json, &spec, making->faults, err);
 
-	if (status != VBD_OK || !daemon)
+	if (status != VBD_OK || !making->daemon)
 		return status;
 	if (buffer && buffer->state == VBD_BUFFER_FAILED) {
 		status = vbd_buffer_delete(buffer, err);
@@ -199,10 +199,15 @@ static enum vbd_status make_buffer(struct vbd_kept *kept, const json_t *json,
 	}
 	if (status == VBD_OK)
 		status = buffer ? vbd_buffer_restore(buffer, &spec, err)
-				: make_new_buffer(kept, &spec, &buffer, err);
+				: make_new_buffer(making, &spec, &buffer, err);
 	if (status == VBD_OK)
 		*ret_object = &buffer->object;
 	return status;
+}
+
+static void answer_buffer(struct vbd_request *req, struct vbd_object *buffer)
+{
+	vbd_task_answer_made(req, &vbd_buffer_task, buffer);
 }
 
 /* A peer that allows no writes would end each connection by the first heartbeat. */
@@ -214,34 +219,38 @@ static bool does_without(const struct vbd_conn *conn)
 	       (!params->heartbeat_ms || vbd_qp_refuses_heartbeat(&conn->qp));
 }
 
-static enum vbd_status make_connection(struct vbd_kept *kept, const json_t *json,
-	struct vbd_object *before, struct vbd_object **ret_object, struct vbd_faults *faults,
-	struct vbd_error *err)
+static enum vbd_status make_connection(
+	const struct making *making, struct vbd_object **ret_object, struct vbd_error *err)
 {
-	struct vbd_daemon *daemon = daemon_of(kept);
+	const struct vbd_object *before = making->before;
 	struct vbd_connection_spec spec;
 	struct vbd_connection *connection;
-	const struct vbd_origin origin = origin_of(kept);
-	enum vbd_status status =
-		vbd_connection_decode(daemon, &origin, json, true, &spec, faults, err);
+	enum vbd_status status = vbd_connection_decode(making->daemon, &making->origin,
+		making->json, making->keeps, &spec, making->faults, err);
 
-	if (status != VBD_OK || !daemon)
+	if (status != VBD_OK || !making->daemon)
 		return status;
 	if (before && spec.params.qp.heartbeat_if_able &&
 		does_without(VBD_CONTAINER_OF(before, struct vbd_connection, object)->conn))
 		spec.params.qp.heartbeat_ms = 0;
 	spec.replaces_id = before ? before->id : 0;
-	status = vbd_connection_create(daemon, &spec, &connection, err);
+	status = vbd_connection_create(making->daemon, &spec, &connection, err);
 	if (status == VBD_OK)
 		*ret_object = &connection->object;
 	return status;
 }
 
+static void answer_connection(struct vbd_request *req, struct vbd_object *connection)
+{
+	vbd_connection_wait(req, VBD_CONTAINER_OF(connection, struct vbd_connection, object),
+		VBD_GOAL_ESTABLISHED, 201, true);
+}
+
 /* The kinds that can be kept. */
 static const struct keepable keepables[] = {
-	{VBD_KIND_LISTENER, VBD_SPEC_LISTENERS, make_listener},
-	{VBD_KIND_BUFFER, VBD_SPEC_BUFFERS, make_buffer},
-	{VBD_KIND_CONNECTION, VBD_SPEC_CONNECTIONS, make_connection},
+	{VBD_KIND_LISTENER, VBD_SPEC_LISTENERS, make_listener, answer_listener},
+	{VBD_KIND_BUFFER, VBD_SPEC_BUFFERS, make_buffer, answer_buffer},
+	{VBD_KIND_CONNECTION, VBD_SPEC_CONNECTIONS, make_connection, answer_connection},
 };
 
 /* NULL for a kind that can't be kept. */
@@ -270,6 +279,12 @@ static enum vbd_status make_kept(struct vbd_kept *kept, struct vbd_object *befor
 	struct vbd_object **ret_object, struct vbd_error *err)
 {
 	struct vbd_faults faults = {0};
+	struct making making = {.daemon = kept->object.registry->daemon,
+		.origin = vbd_origin_like(&kept->object),
+		.kept = kept,
+		.before = before,
+		.keeps = true,
+		.faults = &faults};
 	struct keep_input unused;
 	json_t *json = NULL;
 	enum vbd_status status = vbd_json_parse(kept->body, strlen(kept->body), &json, err);
@@ -278,7 +293,8 @@ static enum vbd_status make_kept(struct vbd_kept *kept, struct vbd_object *befor
 		status = take_members(json, kept->of, &unused, &faults, err);
 	if (status == VBD_OK) {
 		(void)json_object_del(json, "labels");
-		status = keepable_of(kept->of)->make(kept, json, before, ret_object, &faults, err);
+		making.json = json;
+		status = keepable_of(kept->of)->make(&making, ret_object, err);
 	}
 	vbd_faults_fini(&faults);
 	json_decref(json);
@@ -305,6 +321,7 @@ static enum vbd_status decode_spec(const struct keepable *what, const char *body
 	struct keep_spec *ret_spec, struct vbd_error *err)
 {
 	struct vbd_faults faults = {0};
+	struct making making = {.keeps = true, .faults = &faults};
 	struct keep_input input = {0};
 	enum vbd_status status;
 
@@ -322,7 +339,8 @@ static enum vbd_status decode_spec(const struct keepable *what, const char *body
 		status = take_members(ret_spec->json, what->of, &input, &faults, err);
 	if (status == VBD_OK) {
 		(void)json_object_del(ret_spec->json, "labels");
-		status = what->make(NULL, ret_spec->json, NULL, NULL, &faults, err);
+		making.json = ret_spec->json;
+		status = what->make(&making, NULL, err);
 	}
 	vbd_faults_fini(&faults);
 	ret_spec->kept.origin.shared = input.share;
@@ -505,6 +523,37 @@ void vbd_keep_begin(struct vbd_daemon *daemon)
 	take_rows(daemon);
 	vbd_holder_sweep(&daemon->reconciler->holder);
 	vbd_reconciler_begin(daemon->reconciler, &ops);
+}
+
+static void answer_made(struct vbd_request *req, struct vbd_object *object, void *arg)
+{
+	const struct keepable *what = arg;
+
+	if (object)
+		what->answer(req, object);
+	else
+		vbd_task_reply_gone(req, vbd_task_of(what->of));
+}
+
+void vbd_create_keepable(struct vbd_request *req)
+{
+	const struct keepable *what = keepable_listed(req->route->pattern + strlen("/v1/"));
+	const char *name = json_string_value(json_object_get(req->json, "name"));
+	const struct making making = {.daemon = vbd_request_daemon(req),
+		.origin = vbd_request_origin(req),
+		.json = req->json,
+		.keeps = name && vbd_kept_prepared(vbd_request_daemon(req), what->of, name),
+		.faults = &req->faults};
+	struct vbd_object *object;
+
+	if (what->of == VBD_KIND_CONNECTION && vbd_manual_requested(req->json)) {
+		vbd_create_by_hand(req);
+		return;
+	}
+	if (what->make(&making, &object, &req->err) != VBD_OK)
+		return;
+	vbd_kept_adopt(object);
+	vbd_keep_answer(req, vbd_kept_ticket(object), object, answer_made, (void *)what);
 }
 
 void vbd_create_labelled(struct vbd_request *req)

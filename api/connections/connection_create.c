@@ -117,40 +117,6 @@ enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const struct vb
 	return status;
 }
 
-static void answer_created(struct vbd_request *req, struct vbd_object *object, void *arg)
-{
-	(void)arg;
-	if (object)
-		vbd_connection_wait(req, VBD_CONTAINER_OF(object, struct vbd_connection, object),
-			VBD_GOAL_ESTABLISHED, 201, true);
-	else
-		vbd_task_reply_gone(req, &vbd_connection_task);
-}
-
-static void create_one(struct vbd_request *req, const struct vbd_connection_spec *spec)
-{
-	struct vbd_connection *connection;
-
-	if (vbd_connection_create(vbd_request_daemon(req), spec, &connection, &req->err) != VBD_OK)
-		return;
-	vbd_kept_adopt(&connection->object);
-	vbd_keep_answer(req, vbd_kept_ticket(&connection->object), &connection->object,
-		answer_created, NULL);
-}
-
-static void create_by_cm(struct vbd_request *req)
-{
-	const char *name = json_string_value(json_object_get(req->json, "name"));
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	bool kept = name && vbd_kept_prepared(daemon, VBD_KIND_CONNECTION, name);
-	const struct vbd_origin origin = vbd_request_origin(req);
-	struct vbd_connection_spec spec;
-
-	if (vbd_connection_decode(
-		    daemon, &origin, req->json, kept, &spec, &req->faults, &req->err) == VBD_OK)
-		create_one(req, &spec);
-}
-
 /* --- creation by hand ------------------------------------------------------------------------ */
 
 struct manual_create {
@@ -209,7 +175,7 @@ static enum vbd_status decode_manual(
 	return status;
 }
 
-static void create_by_hand(struct vbd_request *req)
+void vbd_create_by_hand(struct vbd_request *req)
 {
 	struct vbd_manual_spec spec;
 	struct vbd_connection *connection;
@@ -218,14 +184,6 @@ static void create_by_hand(struct vbd_request *req)
 		vbd_connection_create_manual(
 			vbd_request_daemon(req), &spec, &connection, &req->err) == VBD_OK)
 		vbd_connection_wait(req, connection, VBD_GOAL_OPEN, 201, true);
-}
-
-void vbd_create_connection(struct vbd_request *req)
-{
-	if (vbd_manual_requested(req->json))
-		create_by_hand(req);
-	else
-		create_by_cm(req);
 }
 
 /* --- the peer's attributes ------------------------------------------------------------------- */

@@ -254,30 +254,6 @@ enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const struct vbd_
 	return status;
 }
 
-static void answer_created(struct vbd_request *req, struct vbd_object *object, void *arg)
-{
-	(void)arg;
-	if (object)
-		vbd_task_created(req, &vbd_listener_task, object);
-	else
-		vbd_task_reply_gone(req, &vbd_listener_task);
-}
-
-void vbd_create_listener(struct vbd_request *req)
-{
-	struct vbd_listener_spec spec;
-	struct vbd_listener *listener;
-	const struct vbd_origin origin = vbd_request_origin(req);
-
-	if (vbd_listener_decode(vbd_request_daemon(req), &origin, req->json, &spec, &req->faults,
-		    &req->err) != VBD_OK ||
-		vbd_listener_create(vbd_request_daemon(req), &spec, &listener, &req->err) != VBD_OK)
-		return;
-	vbd_kept_adopt(&listener->object);
-	vbd_keep_answer(
-		req, vbd_kept_ticket(&listener->object), &listener->object, answer_created, NULL);
-}
-
 /* --- change ---------------------------------------------------------------------------------- */
 
 struct listener_patch {

@@ -19,6 +19,10 @@ typedef void vbd_handler(struct vbd_request *req);
  * the objects that it makes get the labels, and are kept */
 vbd_handler vbd_create_labelled;
 
+/** vbd_create_keepable - make an object of a kind that can be kept, for `create` of a route;
+ * vbd_create_by_hand makes a connection that asks for that */
+vbd_handler vbd_create_keepable, vbd_create_by_hand;
+
 /** vbd_delete_selected, vbd_cancel_selected, vbd_label_selected - delete the objects of the kinds
  * in `kind` that `label` or `all=true` selects, or end those that have not ended and keep their
  * records, or change their labels. A few have their turn in each turn of the loop, each before the
@@ -30,12 +34,11 @@ vbd_handler vbd_delete_selected, vbd_cancel_selected, vbd_label_selected;
 vbd_handler vbd_delete_shared;
 
 /* The others, by kind. */
-vbd_handler vbd_create_buffer, vbd_delete_buffer, vbd_get_buffer_data, vbd_open_buffer_data,
-	vbd_put_buffer_data, vbd_get_buffer_fd, vbd_get_buffer_checksum, vbd_create_connection,
-	vbd_create_connection_batch, vbd_delete_connection, vbd_list_timeline,
-	vbd_accept_connection, vbd_reject_connection, vbd_close_connection, vbd_set_remote,
-	vbd_set_qp_state, vbd_list_messages, vbd_send_message, vbd_delete_messages,
-	vbd_create_listener, vbd_delete_listener, vbd_patch_listener, vbd_list_events,
+vbd_handler vbd_delete_buffer, vbd_get_buffer_data, vbd_open_buffer_data, vbd_put_buffer_data,
+	vbd_get_buffer_fd, vbd_get_buffer_checksum, vbd_create_connection_batch,
+	vbd_delete_connection, vbd_list_timeline, vbd_accept_connection, vbd_reject_connection,
+	vbd_close_connection, vbd_set_remote, vbd_set_qp_state, vbd_list_messages, vbd_send_message,
+	vbd_delete_messages, vbd_delete_listener, vbd_patch_listener, vbd_list_events,
 	vbd_stream_events, vbd_create_transfer, vbd_list_glossary, vbd_get_glossary,
 	vbd_explain_one, vbd_get_reachability, vbd_get_caller, vbd_patch_cq, vbd_get_drain,
 	vbd_post_drain, vbd_delete_drain, vbd_create_ud_endpoint, vbd_list_ud_endpoint_messages,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers to GET of a list: the parameters limit, after, sort, state, fields and filters, and the
- * document {total, next, items}. A resource has tables of its states, sort keys and filters, and a
- * function that encodes an object; only the objects on the page are encoded.
+ * Answers to GET of a list: the parameters limit, after, sort, state, fields and those that select
+ * by a column, and the document {total, next, items}. A resource has tables of its states and its
+ * columns, and a function that encodes an object; only the objects on the page are encoded.
  *
  * Control thread.
  */

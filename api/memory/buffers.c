@@ -98,25 +98,6 @@ static const struct vbd_field create_fields[] = {
 	{VBD_FIELD_OF(PD, "pd", struct buffer_create, pd)},
 };
 
-static void answer_made(struct vbd_request *req, struct vbd_object *object, void *arg)
-{
-	(void)arg;
-	if (object)
-		vbd_task_answer_made(req, &vbd_buffer_task, object);
-	else
-		vbd_task_reply_gone(req, &vbd_buffer_task);
-}
-
-static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
-{
-	struct vbd_buffer *buffer;
-
-	if (vbd_buffer_create(vbd_request_daemon(req), spec, &buffer, &req->err) != VBD_OK)
-		return;
-	vbd_kept_adopt(&buffer->object);
-	vbd_keep_answer(req, vbd_kept_ticket(&buffer->object), &buffer->object, answer_made, NULL);
-}
-
 enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
 	const json_t *json, struct vbd_buffer_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err)
@@ -131,16 +112,6 @@ enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const struct vbd_or
 	input.spec.pd_id = input.pd ? input.pd->id : 0;
 	*ret_spec = input.spec;
 	return status;
-}
-
-void vbd_create_buffer(struct vbd_request *req)
-{
-	const struct vbd_origin origin = vbd_request_origin(req);
-	struct vbd_buffer_spec spec;
-
-	if (vbd_buffer_decode(vbd_request_daemon(req), &origin, req->json, &spec, &req->faults,
-		    &req->err) == VBD_OK)
-		create(req, &spec);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
