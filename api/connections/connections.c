@@ -119,13 +119,6 @@ struct vbd_connection *vbd_request_connection(struct vbd_request *req)
 	return vbd_task_find(req, &vbd_connection_task);
 }
 
-/* Answer with a connection. */
-static void reply_connection(
-	struct vbd_request *req, unsigned int status, const struct vbd_connection *connection)
-{
-	vbd_task_reply(req, status, &vbd_connection_task, connection);
-}
-
 /* Answer a client that waited with the error that ended the connection. */
 static void reply_end(struct vbd_waiter *waiter, const struct vbd_object *connection, bool wait)
 {
@@ -201,7 +194,7 @@ static void reply_reached(struct vbd_request *req, const struct state_waiter *wa
 	}
 	if (waiter->goal == VBD_GOAL_STEPPED)
 		vbd_conn_refresh_qp(conn);
-	reply_connection(req, waiter->reached_status, waiter->connection);
+	vbd_task_reply(req, waiter->reached_status, &vbd_connection_task, waiter->connection);
 }
 
 static void answer_state(struct vbd_waiter *base, enum vbd_wake why)
@@ -226,7 +219,7 @@ static void answer_state(struct vbd_waiter *base, enum vbd_wake why)
 	if (reached)
 		reply_reached(req, waiter);
 	else
-		reply_connection(req, 202, waiter->connection);
+		vbd_task_reply(req, 202, &vbd_connection_task, waiter->connection);
 }
 
 /* A QP takes no longer to open than its receives to register, and the client needs its number:
@@ -311,7 +304,7 @@ void vbd_reject_connection(struct vbd_request *req)
 		vbd_private_data_decode(&input.private_data, &data, &req->err) == VBD_OK &&
 		vbd_connection_reject(connection, &data,
 			input.reason == REJECT_VENDOR_OPTION_NOT_SUPPORTED, &req->err) == VBD_OK)
-		reply_connection(req, 200, connection);
+		vbd_task_reply(req, 200, &vbd_connection_task, connection);
 }
 
 void vbd_close_connection(struct vbd_request *req)

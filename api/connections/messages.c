@@ -29,15 +29,6 @@ struct message_query {
  */
 #define AT_ONCE_BYTES 16384
 
-/* A page says this of a message, besides its bytes. */
-struct head {
-	uint64_t seq;
-	struct vbd_received received;
-	bool has_source;
-	struct vbd_ah_source source;
-	uint64_t received_ns;
-};
-
 struct page {
 	struct vbd_request *req; /* NULL once the client has left */
 	enum vbd_encoding encoding;
@@ -46,7 +37,7 @@ struct page {
 	uint8_t *bytes; /* of all messages, one after another */
 	struct vbd_encoder out;
 	size_t count;
-	struct head heads[];
+	struct vbd_message heads[]; /* copies: all but the bytes counts */
 };
 
 /* --- on the control thread: what is in the page ---------------------------------------------- */
@@ -93,13 +84,7 @@ static void copy_messages(struct page *page, const struct range *range)
 		const struct vbd_message *message = message_of(link);
 		size_t len = message->received.length_bytes;
 
-		page->heads[page->count++] = (struct head){
-			.seq = message->seq,
-			.received = message->received,
-			.has_source = message->has_source,
-			.source = message->source,
-			.received_ns = message->received_ns,
-		};
+		page->heads[page->count++] = *message;
 		if (len)
 			memcpy(at, vbd_message_data(message), len);
 		at += len;
@@ -144,8 +129,8 @@ static void put_source(
 	vbd_end(out);
 }
 
-static void put_message(struct vbd_encoder *out, const struct head *head, const uint8_t *bytes,
-	enum vbd_encoding encoding)
+static void put_message(struct vbd_encoder *out, const struct vbd_message *head,
+	const uint8_t *bytes, enum vbd_encoding encoding)
 {
 	size_t len = head->received.length_bytes;
 
@@ -389,5 +374,5 @@ void vbd_send_message(struct vbd_request *req)
 	struct vbd_transfer_record *record;
 
 	if (connection && send_message(req, connection, &record, &req->err) == VBD_OK)
-		vbd_transfer_answer(req, record);
+		vbd_task_answer(req, &vbd_transfer_task, record);
 }

@@ -238,10 +238,16 @@ static enum task_state state_of(const struct vbd_task_kind *kind, const void *ta
 	return TASK_RUNNING;
 }
 
+struct task_waiter;
+
+/* Answer if the task is as far as the client wants. @over: the wait is; answer in any case */
+typedef void (*task_answer_fn)(struct task_waiter *waiter, enum task_state state, bool over);
+
 struct task_waiter {
 	struct vbd_waiter waiter; /* first */
 	const struct vbd_task_kind *kind;
 	struct vbd_object *task;
+	task_answer_fn answer; /* NULL: the client waits for the end of the object */
 };
 
 /* The kept object that the request has made; NULL: none, or it is kept no longer. */
@@ -292,30 +298,38 @@ void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *ki
 		vbd_reply_problem(req, &err);
 }
 
-static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
+static void answer_task(struct vbd_waiter *base, enum vbd_wake why)
 {
-	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
-	const struct vbd_task_kind *kind = waiter->kind;
-	struct vbd_request *req = base->req;
-	struct vbd_error err = {0};
-	enum task_state state;
+	struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
 
-	if (why == VBD_WAKE_OBJECT_GONE) {
-		vbd_task_reply_gone(req, kind);
-		return;
-	}
-	state = state_of(kind, waiter->task);
+	if (why == VBD_WAKE_OBJECT_GONE)
+		vbd_task_reply_gone(base->req, waiter->kind);
+	else
+		waiter->answer(
+			waiter, state_of(waiter->kind, waiter->task), why == VBD_WAKE_TIMEOUT);
+}
+
+static void reply_made(const struct task_waiter *waiter, enum task_state state)
+{
+	struct vbd_request *req = waiter->waiter.req;
+
+	vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);
+	vbd_task_reply(req, state == TASK_DONE ? 201 : 202, waiter->kind, waiter->task);
+}
+
+static void answer_end(struct task_waiter *waiter, enum task_state state, bool over)
+{
+	struct vbd_request *req = waiter->waiter.req;
+	struct vbd_error err = {0};
+
 	/* A request without a wait gets the state of a failed task, not its error. */
 	if (state == TASK_FAILED && req->wait_asked) {
 		vbd_object_problem(waiter->task, &err);
-		base->handed_on = true;
-		reply_failed(req, waiter->task, &err, NULL, why != VBD_WAKE_TIMEOUT);
-		return;
+		waiter->waiter.handed_on = true;
+		reply_failed(req, waiter->task, &err, NULL, !over);
+	} else if (state != TASK_RUNNING || over) {
+		reply_made(waiter, state);
 	}
-	if (state == TASK_RUNNING && why != VBD_WAKE_TIMEOUT)
-		return;
-	vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);
-	vbd_task_reply(req, state == TASK_DONE ? 201 : 202, kind, waiter->task);
 }
 
 /* The object goes with the answer. */
@@ -334,41 +348,23 @@ static void answer_failed(struct vbd_request *req, struct vbd_object *object, vo
 		vbd_object_unregister(object);
 }
 
-static void answer_made(struct vbd_waiter *base, enum vbd_wake why)
+static void answer_made(struct task_waiter *waiter, enum task_state state, bool over)
 {
-	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
-	const struct vbd_task_kind *kind = waiter->kind;
-	struct vbd_request *req = base->req;
-	enum task_state state;
-
-	if (why == VBD_WAKE_OBJECT_GONE) {
-		vbd_task_reply_gone(req, kind);
-		return;
-	}
-	state = state_of(kind, waiter->task);
 	if (state == TASK_FAILED) {
-		base->handed_on = true;
-		vbd_keep_answer(req, vbd_kept_drop(vbd_kept_of(waiter->task)), waiter->task,
-			answer_failed, NULL);
-	} else if (state == TASK_DONE || why == VBD_WAKE_TIMEOUT) {
-		vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);
-		vbd_task_reply(req, state == TASK_DONE ? 201 : 202, kind, waiter->task);
+		waiter->waiter.handed_on = true;
+		vbd_keep_answer(waiter->waiter.req, vbd_kept_drop(vbd_kept_of(waiter->task)),
+			waiter->task, answer_failed, NULL);
+	} else if (state == TASK_DONE || over) {
+		reply_made(waiter, state);
 	}
 }
 
-static void answer_cancel(struct vbd_waiter *base, enum vbd_wake why)
+static void answer_cancel(struct task_waiter *waiter, enum task_state state, bool over)
 {
-	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
-	const struct vbd_task_kind *kind = waiter->kind;
-	bool running;
+	bool running = state == TASK_RUNNING;
 
-	if (why == VBD_WAKE_OBJECT_GONE) {
-		vbd_task_reply_gone(base->req, kind);
-		return;
-	}
-	running = state_of(kind, waiter->task) == TASK_RUNNING;
-	if (!running || why == VBD_WAKE_TIMEOUT)
-		vbd_task_reply(base->req, running ? 202 : 200, kind, waiter->task);
+	if (!running || over)
+		vbd_task_reply(waiter->waiter.req, running ? 202 : 200, waiter->kind, waiter->task);
 }
 
 static void answer_gone(struct vbd_waiter *base, enum vbd_wake why)
@@ -381,24 +377,27 @@ static void answer_gone(struct vbd_waiter *base, enum vbd_wake why)
 		vbd_task_reply(base->req, 202, waiter->kind, waiter->task);
 }
 
-static void run(struct vbd_request *req, struct task_waiter *waiter, struct vbd_object *task)
+static void run(struct vbd_request *req, const struct vbd_task_kind *kind, struct vbd_object *task,
+	task_answer_fn answer, uint64_t wait_ms)
 {
-	waiter->task = task;
-	vbd_waiter_run(&waiter->waiter, sizeof(*waiter), req, &task->watches, req->wait_ms);
+	struct task_waiter waiter = {.waiter.answer = answer ? answer_task : answer_gone,
+		.kind = kind,
+		.task = task,
+		.answer = answer};
+
+	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &task->watches, wait_ms);
 }
 
 void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
 {
-	run(req, &(struct task_waiter){.waiter.answer = answer_end, .kind = kind}, task);
+	run(req, kind, task, answer_end, req->wait_ms);
 }
 
 void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
 {
-	struct task_waiter waiter = {.waiter.answer = answer_made, .kind = kind, .task = task};
 	bool bounded = req->wait_asked || req->respond_async;
 
-	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &waiter.task->watches,
-		bounded ? req->wait_ms : VBD_WAIT_UNBOUNDED);
+	run(req, kind, task, answer_made, bounded ? req->wait_ms : VBD_WAIT_UNBOUNDED);
 }
 
 void vbd_task_create(struct vbd_request *req)
@@ -425,7 +424,7 @@ void vbd_task_delete(struct vbd_request *req)
 	if (kind->remove || vbd_object_delete(task))
 		vbd_reply_empty(req, 204);
 	else
-		run(req, &(struct task_waiter){.waiter.answer = answer_gone, .kind = kind}, task);
+		run(req, kind, task, NULL, req->wait_ms);
 }
 
 void vbd_task_cancel(struct vbd_request *req)
@@ -439,7 +438,7 @@ void vbd_task_cancel(struct vbd_request *req)
 	if (!task)
 		return;
 	vbd_object_cancel(task);
-	run(req, &(struct task_waiter){.waiter.answer = answer_cancel, .kind = kind}, task);
+	run(req, kind, task, answer_cancel, req->wait_ms);
 }
 
 void vbd_reply_in_use(struct vbd_request *req, const struct vbd_users *users)

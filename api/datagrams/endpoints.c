@@ -265,7 +265,7 @@ void vbd_send_ud_endpoint_message(struct vbd_request *req)
 	struct vbd_transfer_record *transfer;
 
 	if (record && send_message(req, record, &transfer, &req->err) == VBD_OK)
-		vbd_transfer_answer(req, transfer);
+		vbd_task_answer(req, &vbd_transfer_task, transfer);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

@@ -130,13 +130,6 @@ static void put_transfer(struct vbd_encoder *out, const void *item)
 	put_error(out, "error", record);
 }
 
-/* --- the task -------------------------------------------------------------------------------- */
-
-void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record)
-{
-	vbd_task_answer(req, &vbd_transfer_task, record);
-}
-
 /* --- list ------------------------------------------------------------------------------------ */
 
 VBD_PAGE_NUMBER(by_state, struct vbd_transfer_record, transfer.state)
@@ -226,7 +219,7 @@ static enum vbd_status create(struct vbd_request *req, uint64_t begun_ns,
 		waited_ms < spec->timeout_ms ? spec->timeout_ms - (uint32_t)waited_ms : 1;
 	status = vbd_transfer_create(daemon, spec, &record, err);
 	if (status == VBD_OK)
-		vbd_transfer_answer(req, record);
+		vbd_task_answer(req, &vbd_transfer_task, record);
 	return status;
 }
 

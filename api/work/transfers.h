@@ -13,8 +13,6 @@
 struct vbd_daemon;
 struct vbd_encoder;
 struct vbd_origin;
-struct vbd_request;
-struct vbd_transfer_record;
 struct vbd_transfer_spec;
 
 /* The rows of the members ud_peer and multicast_membership, the destination of a datagram, in
@@ -30,9 +28,6 @@ struct vbd_transfer_spec;
 enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
 	const json_t *json, struct vbd_transfer_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_transfer_answer - answer a POST of a transfer, when the transfer or the wait ends */
-void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record);
 
 /* --- memory of the peer ---------------------------------------------------------------------- */
 

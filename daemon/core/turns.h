@@ -59,9 +59,6 @@ void vbd_turns_drop(struct vbd_steps *steps);
  * Control thread.
  */
 
-struct vbd_loop;
-struct vbd_timer;
-
 struct vbd_ration {
 	struct vbd_timer *timer; /* runs from the first one that is told on */
 	uint32_t full;		 /* number of those that are told in full */

@@ -42,15 +42,6 @@ static void walk_daemon(const struct vbd_daemon *daemon, const struct vbd_stat_w
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
 }
 
-static void walk_drain(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
-{
-	const struct vbd_stat row = VBD_STAT("verbsd_draining", GAUGE,
-		"1 while the daemon drains or has drained: it begins nothing new.",
-		.value = daemon->drain.state != VBD_DRAIN_SERVING);
-
-	walk->cb(&row, walk->arg);
-}
-
 static void walk_store(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
 {
 	const struct vbd_store_state state = vbd_keeper_state(daemon);
@@ -71,6 +62,9 @@ static void walk_store(const struct vbd_daemon *daemon, const struct vbd_stat_wa
 		VBD_STAT("verbsd_store_failures_total", COUNTER,
 			"Attempts to open or write the database in state_dir that failed.",
 			.value = state.failures),
+		VBD_STAT("verbsd_draining", GAUGE,
+			"1 while the daemon drains or has drained: it begins nothing new.",
+			.value = daemon->drain.state != VBD_DRAIN_SERVING),
 	};
 
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
@@ -218,7 +212,6 @@ void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg)
 
 	walk_daemon(daemon, &walk);
 	walk_store(daemon, &walk);
-	walk_drain(daemon, &walk);
 	walk_records(daemon, &walk);
 	walk_kept(daemon, &walk);
 	vbd_stats_walk_connections(daemon, &walk);
