@@ -158,10 +158,10 @@ struct item {
 static const struct item items[] = {
 	{1, 30, "c"}, {2, 10, "a"}, {3, 20, "b"}, {5, 10, "a"}, {8, 40, ":"}};
 
-static uint64_t item_id(const void *item)
-{
-	return ((const struct item *)item)->id;
-}
+VBD_PAGE_NUMBER(item_id, struct item, id)
+VBD_PAGE_NUMBER(by_size, struct item, size)
+VBD_PAGE_NUMBER(state_of, struct item, size >= 30)
+VBD_PAGE_TEXT(by_mark, struct item, mark)
 
 static const void *item_after(const void *listed, uint64_t id)
 {
@@ -171,21 +171,6 @@ static const void *item_after(const void *listed, uint64_t id)
 			return &items[i];
 	}
 	return NULL;
-}
-
-static uint64_t by_size(const void *item)
-{
-	return ((const struct item *)item)->size;
-}
-
-static uint64_t state_of(const void *item)
-{
-	return ((const struct item *)item)->size >= 30;
-}
-
-static const char *by_mark(const void *item)
-{
-	return ((const struct item *)item)->mark;
 }
 
 static void encode(struct vbd_encoder *out, const void *item)
