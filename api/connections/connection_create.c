@@ -41,13 +41,9 @@ bool vbd_manual_requested(const json_t *json)
 /* The members `bringup` and `qp_type` of a struct that has `enum vbd_bringup bringup` and `enum
  * vbd_qp_transport qp_type`. */
 #define BRINGUP_FIELDS(type_)                                                            \
-	{.name = "bringup",                                                              \
-		.type = VBD_FIELD_ENUM,                                                  \
-		VBD_FIELD_AT(type_, bringup),                                            \
-		VBD_NAMES(vbd_bringup_names)},                                           \
+	{VBD_FIELD(ENUM, "bringup", type_, bringup), VBD_NAMES(vbd_bringup_names)},      \
 	{                                                                                \
-		.name = "qp_type", .type = VBD_FIELD_ENUM, VBD_FIELD_AT(type_, qp_type), \
-		VBD_NAMES(vbd_qp_type_names)                                             \
+		VBD_FIELD(ENUM, "qp_type", type_, qp_type), VBD_NAMES(vbd_qp_type_names) \
 	}
 
 /* --- creation by the CM ---------------------------------------------------------------------- */

@@ -31,26 +31,15 @@ struct vbd_message_input {
 	}
 
 /* The rows of a struct that has `struct vbd_message_input message`. */
-#define VBD_MESSAGE_FIELDS(type_)                                                 \
-	{.name = "data",                                                          \
-		.type = VBD_FIELD_STRING,                                         \
-		.required = true,                                                 \
-		VBD_FIELD_AT(type_, message.data),                                \
-		.max = 131072,                                                    \
-		.raw = true},                                                     \
-		{.name = "encoding",                                              \
-			.type = VBD_FIELD_ENUM,                                   \
-			VBD_FIELD_AT(type_, message.encoding),                    \
-			.names = vbd_encoding_names,                              \
-			.n_names = VBD_ENCODING_AUTO},                            \
-		{.name = "imm",                                                   \
-			.type = VBD_FIELD_UINT,                                   \
-			VBD_FIELD_AT(type_, message.imm),                         \
-			.max = UINT32_MAX,                                        \
-			VBD_FIELD_SEEN(type_, message.imm_seen)},                 \
-	{                                                                         \
-		.name = "timeout_ms", .type = VBD_FIELD_UINT,                     \
-		VBD_FIELD_AT(type_, message.timeout_ms), .min = 1, .max = 3600000 \
+#define VBD_MESSAGE_FIELDS(type_)                                                                  \
+	{VBD_FIELD(STRING, "data", type_, message.data), .required = true, .max = 131072,          \
+		.raw = true},                                                                      \
+		{VBD_FIELD(ENUM, "encoding", type_, message.encoding),                             \
+			.names = vbd_encoding_names, .n_names = VBD_ENCODING_AUTO},                \
+		{VBD_FIELD(UINT, "imm", type_, message.imm), .max = UINT32_MAX,                    \
+			VBD_FIELD_SEEN(type_, message.imm_seen)},                                  \
+	{                                                                                          \
+		VBD_FIELD(UINT, "timeout_ms", type_, message.timeout_ms), .min = 1, .max = 3600000 \
 	}
 
 /**

@@ -103,6 +103,14 @@ void vbd_put_object(struct vbd_encoder *out, const struct vbd_object *object)
 	vbd_put_labels(out, object->labels);
 }
 
+void vbd_put_task(struct vbd_encoder *out, const struct vbd_object *object, const char *state)
+{
+	vbd_put_u64(out, "id", object->id);
+	vbd_put_owner(out, object);
+	vbd_put_labels(out, object->labels);
+	vbd_put_text(out, "state", state);
+}
+
 void vbd_put_address(
 	struct vbd_encoder *out, const char *name, const struct sockaddr_storage *address)
 {
@@ -274,6 +282,16 @@ void vbd_put_error(struct vbd_encoder *out, const char *name, const struct vbd_o
 	if (connection)
 		vbd_put_explain(out, connection);
 	vbd_end(out);
+}
+
+void vbd_put_task_error(struct vbd_encoder *out, const struct vbd_object *object, bool failed,
+	const struct vbd_first_error *first)
+{
+	struct vbd_error error = {0};
+
+	if (failed)
+		vbd_object_problem(object, &error);
+	vbd_put_error(out, "error", object, &error, first->error.status ? first : NULL);
 }
 
 void vbd_put_end(struct vbd_encoder *out, const struct vbd_object *object, const struct vbd_qp *qp)

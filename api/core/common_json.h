@@ -55,6 +55,15 @@ void vbd_put_ref(struct vbd_encoder *out, const char *name, const struct vbd_reg
 void vbd_put_error(struct vbd_encoder *out, const char *name, const struct vbd_object *object,
 	const struct vbd_error *err, const struct vbd_first_error *first);
 
+/** vbd_put_task - put the members `id`, `owner`, `labels` and `state` of a task, which has no name
+ */
+void vbd_put_task(struct vbd_encoder *out, const struct vbd_object *object, const char *state);
+
+/** vbd_put_task_error - vbd_put_error() of the problem of a task that has @failed; @first: status
+ * VBD_OK in it if there is none */
+void vbd_put_task_error(struct vbd_encoder *out, const struct vbd_object *object, bool failed,
+	const struct vbd_first_error *first);
+
 /** vbd_put_sentence - put a clause as a sentence */
 void vbd_put_sentence(struct vbd_encoder *out, const char *name, const char *clause);
 
@@ -141,11 +150,11 @@ struct vbd_private_data_input {
 extern const struct vbd_field vbd_private_data_fields[VBD_PRIVATE_DATA_FIELD_COUNT];
 
 /* The member `private_data` of a struct that has `struct vbd_private_data_input private_data`. */
-#define VBD_PRIVATE_DATA_FIELD(type_)                                                 \
-	{                                                                             \
-		.name = "private_data", .type = VBD_FIELD_OBJECT,                     \
-		VBD_FIELD_AT(type_, private_data), .fields = vbd_private_data_fields, \
-		.n_fields = VBD_PRIVATE_DATA_FIELD_COUNT,                             \
+#define VBD_PRIVATE_DATA_FIELD(type_)                                   \
+	{                                                               \
+		VBD_FIELD(OBJECT, "private_data", type_, private_data), \
+			.fields = vbd_private_data_fields,              \
+			.n_fields = VBD_PRIVATE_DATA_FIELD_COUNT        \
 	}
 
 /** vbd_private_data_decode - decode the bytes; length 0 if absent. vbd_private_data_check() checks

@@ -47,15 +47,11 @@ extern const struct vbd_field vbd_ud_qp_fields[VBD_UD_QP_FIELD_COUNT];
 /* The members `qp` and `service` of a struct that has `struct vbd_qp_input qp`. */
 #define VBD_QP_FIELDS(type_)	VBD_QP_FIELDS_OF(type_, vbd_qp_fields, VBD_QP_FIELD_COUNT)
 #define VBD_UD_QP_FIELDS(type_) VBD_QP_FIELDS_OF(type_, vbd_ud_qp_fields, VBD_UD_QP_FIELD_COUNT)
-#define VBD_QP_FIELDS_OF(type_, fields_, count_)                                        \
-	{.name = "qp",                                                                  \
-		.type = VBD_FIELD_OBJECT,                                               \
-		VBD_FIELD_AT(type_, qp),                                                \
-		.fields = fields_,                                                      \
-		.n_fields = count_},                                                    \
-	{                                                                               \
-		.name = "service", .type = VBD_FIELD_ENUM,                              \
-		VBD_FIELD_AT(type_, qp.params.qp.service), VBD_NAMES(vbd_service_names) \
+#define VBD_QP_FIELDS_OF(type_, fields_, count_)                                     \
+	{VBD_FIELD(OBJECT, "qp", type_, qp), .fields = fields_, .n_fields = count_}, \
+	{                                                                            \
+		VBD_FIELD(ENUM, "service", type_, qp.params.qp.service),             \
+			VBD_NAMES(vbd_service_names)                                 \
 	}
 extern const char *const vbd_service_names[VBD_SERVICE_COUNT];
 

@@ -65,10 +65,7 @@ static void *create_pd(struct vbd_request *req, struct vbd_error *err)
 	return pd;
 }
 
-static const char *by_pd_device(const void *item)
-{
-	return ((const struct vbd_shared *)item)->pd->device->name;
-}
+VBD_PAGE_TEXT(by_pd_device, struct vbd_shared, pd->device->name)
 
 static const struct vbd_page_column pd_columns[] = {
 	VBD_COLUMN_NAME,

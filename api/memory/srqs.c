@@ -114,10 +114,7 @@ void vbd_patch_srq(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static const char *by_device(const void *item)
-{
-	return ((const struct vbd_shared *)item)->srq->pd->device->name;
-}
+VBD_PAGE_TEXT(by_device, struct vbd_shared, srq->pd->device->name)
 
 static const struct vbd_page_column srq_columns[] = {
 	VBD_COLUMN_NAME,

@@ -37,10 +37,7 @@ static void encode_batch(struct vbd_encoder *out, const void *item)
 	const struct vbd_batch *batch = item;
 	const struct vbd_first_error *first = &batch->first_error;
 
-	vbd_put_u64(out, "id", batch->object.id);
-	vbd_put_owner(out, &batch->object);
-	vbd_put_labels(out, batch->object.labels);
-	vbd_put_text(out, "state", vbd_batch_state_name(batch->state));
+	vbd_put_task(out, &batch->object, vbd_batch_state_name(batch->state));
 	put_counts(out, "counts", batch);
 	put_objects(out, batch);
 	vbd_put_failures(out, "failures", &batch->failures);

@@ -7,17 +7,6 @@
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static void put_error(
-	struct vbd_encoder *out, const char *name, const struct vbd_benchmark *benchmark)
-{
-	const struct vbd_first_error *first = &benchmark->first_error;
-	struct vbd_error error = {0};
-
-	if (benchmark->object.ended && benchmark->state != VBD_BENCHMARK_DONE)
-		vbd_object_problem(&benchmark->object, &error);
-	vbd_put_error(out, name, &benchmark->object, &error, first->error.status ? first : NULL);
-}
-
 static uint64_t per_second(uint64_t what, uint64_t elapsed_ns)
 {
 	return (uint64_t)((double)what * (double)VBD_NS_PER_S / (double)elapsed_ns);
@@ -44,10 +33,7 @@ static void put_benchmark(struct vbd_encoder *out, const void *item)
 	const struct vbd_daemon *daemon = benchmark->object.registry->daemon;
 	bool by_time = benchmark->duration_ms != 0;
 
-	vbd_put_u64(out, "id", benchmark->object.id);
-	vbd_put_owner(out, &benchmark->object);
-	vbd_put_labels(out, benchmark->object.labels);
-	vbd_put_text(out, "state", vbd_benchmark_state_name(benchmark->state));
+	vbd_put_task(out, &benchmark->object, vbd_benchmark_state_name(benchmark->state));
 	vbd_put_ref(out, "connection", daemon->connections, benchmark->connection_id);
 	vbd_put_ref(out, "transfer", daemon->transfers, benchmark->transfer_id);
 	vbd_put_text(out, "op", vbd_op_name(benchmark->op));
@@ -61,7 +47,9 @@ static void put_benchmark(struct vbd_encoder *out, const void *item)
 	put_result(out, benchmark);
 	vbd_put_time(out, "created_at", benchmark->object.created_ns);
 	vbd_put_time(out, "ended_at", benchmark->ended_ns);
-	put_error(out, "error", benchmark);
+	vbd_put_task_error(out, &benchmark->object,
+		benchmark->object.ended && benchmark->state != VBD_BENCHMARK_DONE,
+		&benchmark->first_error);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */

@@ -6,16 +6,6 @@
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static void put_error(
-	struct vbd_encoder *out, const char *name, const struct vbd_probe_record *record)
-{
-	struct vbd_error error = {0};
-
-	if (record->object.ended && record->state != VBD_PROBE_DONE)
-		vbd_object_problem(&record->object, &error);
-	vbd_put_error(out, name, &record->object, &error, NULL);
-}
-
 static void put_counters(struct vbd_encoder *out, const struct vbd_probe *probe)
 {
 	const struct vbd_probe_counters *counters = &probe->counters;
@@ -37,10 +27,7 @@ static void put_probe(struct vbd_encoder *out, const void *item)
 	const struct vbd_probe *probe = &record->probe;
 	bool ended = record->state != VBD_PROBE_RUNNING;
 
-	vbd_put_u64(out, "id", record->object.id);
-	vbd_put_owner(out, &record->object);
-	vbd_put_labels(out, record->object.labels);
-	vbd_put_text(out, "state", vbd_probe_state_name(record->state));
+	vbd_put_task(out, &record->object, vbd_probe_state_name(record->state));
 	vbd_put_ref(out, "connection", record->object.registry->daemon->connections,
 		record->connection_id);
 	vbd_put_text(out, "kind", vbd_probe_kind_name(probe->kind));
@@ -51,7 +38,9 @@ static void put_probe(struct vbd_encoder *out, const void *item)
 	put_counters(out, probe);
 	vbd_put_time(out, "created_at", record->object.created_ns);
 	vbd_put_time(out, "ended_at", ended ? vbd_counter_get(&probe->ended_ns) : 0);
-	put_error(out, "error", record);
+	vbd_put_task_error(out, &record->object,
+		record->object.ended && record->state != VBD_PROBE_DONE,
+		&(struct vbd_first_error){0});
 }
 
 /* --- creation -------------------------------------------------------------------------------- */

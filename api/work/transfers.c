@@ -11,18 +11,15 @@
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static void put_error(
-	struct vbd_encoder *out, const char *name, const struct vbd_transfer_record *record)
+static void put_error(struct vbd_encoder *out, const struct vbd_transfer_record *record)
 {
-	const struct vbd_transfer *transfer = &record->transfer;
+	const enum vbd_transfer_state state = record->transfer.state;
+	bool failed = vbd_transfer_state_ended(state) && state != VBD_TRANSFER_DONE;
 	struct vbd_first_error first = {.op = -1};
-	struct vbd_error error = {0};
 
-	if (vbd_transfer_state_ended(transfer->state) && transfer->state != VBD_TRANSFER_DONE) {
-		vbd_object_problem(&record->object, &error);
+	if (failed)
 		vbd_transfer_first_error(record, &first);
-	}
-	vbd_put_error(out, name, &record->object, &error, first.error.status ? &first : NULL);
+	vbd_put_task_error(out, &record->object, failed, &first);
 }
 
 static void put_times(struct vbd_encoder *out, const struct vbd_transfer *transfer)
@@ -109,10 +106,7 @@ static void put_transfer(struct vbd_encoder *out, const void *item)
 	const struct vbd_transfer_record *record = item;
 	const struct vbd_transfer *transfer = &record->transfer;
 
-	vbd_put_u64(out, "id", record->object.id);
-	vbd_put_owner(out, &record->object);
-	vbd_put_labels(out, record->object.labels);
-	vbd_put_text(out, "state", vbd_transfer_state_name(transfer->state));
+	vbd_put_task(out, &record->object, vbd_transfer_state_name(transfer->state));
 	vbd_put_text(out, "op", vbd_op_name(transfer->op));
 	put_refs(out, record);
 	put_ranges(out, record);
@@ -127,7 +121,7 @@ static void put_transfer(struct vbd_encoder *out, const void *item)
 	put_operands(out, transfer);
 	vbd_put_u64(out, "timeout_ms", record->timeout_ms);
 	put_times(out, transfer);
-	put_error(out, "error", record);
+	put_error(out, record);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
