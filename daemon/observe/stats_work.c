@@ -170,15 +170,9 @@ void vbd_stats_walk_transfers(const struct vbd_daemon *daemon, const struct vbd_
 		vbd_stat_put_times(walk, &wire_row, vbd_op_name(op), &daemon->times.wire[op]);
 }
 
-static void walk_pings(const struct vbd_probe_counters totals[VBD_PROBE_KIND_COUNT],
-	const struct vbd_stat *row, size_t offset, const struct vbd_stat_walk *walk)
+static uint64_t counter_at(const void *counters, size_t offset)
 {
-	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++) {
-		const struct vbd_counter *counter =
-			(const void *)((const char *)&totals[kind] + offset);
-
-		vbd_stat_put_of(walk, row, vbd_probe_kind_name(kind), vbd_counter_get(counter));
-	}
+	return vbd_counter_get((const void *)((const char *)counters + offset));
 }
 
 void vbd_stats_walk_heartbeats(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
@@ -197,8 +191,7 @@ void vbd_stats_walk_heartbeats(const struct vbd_daemon *daemon, const struct vbd
 			"Heartbeats that the device of the peer acknowledged.", .value = answered),
 	};
 
-	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
-		walk->cb(&rows[i], walk->arg);
+	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
 }
 
 void vbd_stats_walk_probes(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
@@ -232,8 +225,11 @@ void vbd_stats_walk_probes(const struct vbd_daemon *daemon, const struct vbd_sta
 		vbd_probes_totals(daemon, kind, &totals[kind]);
 	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++)
 		vbd_stat_put_times(walk, &rtt_row, vbd_probe_kind_name(kind), &totals[kind].rtt_ns);
-	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
-		walk_pings(totals, &rows[i].row, rows[i].offset, walk);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++)
+			vbd_stat_put_of(walk, &rows[i].row, vbd_probe_kind_name(kind),
+				counter_at(&totals[kind], rows[i].offset));
+	}
 	walk->cb(&running, walk->arg);
 	vbd_stat_put_of(walk, &ended_row, "done", daemon->probes_done);
 	vbd_stat_put_of(walk, &ended_row, "failed", daemon->probes_failed);
