@@ -56,7 +56,7 @@ void vbd_dispatch_destroy(struct vbd_dispatch *dispatch);
 
 /**
  * vbd_dispatch_head - check the head of a request and find its route
- * @req:    zeroed but for transport, client, path and content_bytes
+ * @req:    zeroed but for transport, headers, client, path and content_bytes
  * @method: as sent
  * @target: raw request target; overwritten, and must live as long as the request
  * @peer:   the client

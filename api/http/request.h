@@ -38,9 +38,6 @@ typedef void (*vbd_audited_cb)(struct vbd_request *req);
 
 /* Functions of the server of a request, which is the HTTP server or a test. */
 struct vbd_transport {
-	/** header - the value of a header, valid as long as the request; the lines of a repeated
-	 * one as one list; NULL if it is absent */
-	const char *(*header)(struct vbd_request *req, const char *name);
 	/** park - implements vbd_request_park() */
 	enum vbd_status (*park)(struct vbd_request *req, uint64_t timeout_ms,
 		vbd_request_cb on_timeout, vbd_request_cb on_gone, void *arg,
@@ -80,7 +77,7 @@ struct vbd_request {
 
 	/* For the transport and dispatch. */
 	const struct vbd_transport *transport;
-	uint32_t absent; /* bits of enum vbd_header that the transport need not be asked for */
+	const char *headers[VBD_HEADER_COUNT]; /* several lines as one list; NULL: absent */
 	struct vbd_reply reply;
 	struct vbd_sink sink;
 	struct vbd_idem_entry *idem;
@@ -106,11 +103,9 @@ struct vbd_request {
 
 /** vbd_request_header - value of a header, valid as long as the request; NULL if it is absent, or
  * if the request does not honour it */
-static inline const char *vbd_request_header(struct vbd_request *req, enum vbd_header header)
+static inline const char *vbd_request_header(const struct vbd_request *req, enum vbd_header header)
 {
-	if (req->absent & 1u << header || !vbd_header_applies(header, req))
-		return NULL;
-	return req->transport->header(req, vbd_header_name(header));
+	return vbd_header_applies(header, req) ? req->headers[header] : NULL;
 }
 
 /** vbd_query_text - get a parameter of at most @max characters; absent: *ret is unchanged */

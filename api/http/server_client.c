@@ -36,12 +36,11 @@ static bool spare(struct vbd_client *client, uint64_t late_ns)
 
 /*
  * A client that has ended its stream may still read, or be gone: its system resets the connection
- * then, when something is sent. Each client skips an interim answer that it has not asked for (RFC
- * 9110, 15.2).
+ * then, when something is sent.
  */
 static void ask(struct vbd_client *client)
 {
-	vbd_client_send(client, "HTTP/1.1 100 Continue\r\n\r\n");
+	vbd_client_send(client, VBD_INTERIM);
 	vbd_client_set_deadline(client, VBD_ASK_MS);
 }
 

@@ -5,6 +5,8 @@
 
 #include <microhttpd.h>
 
+#include <strings.h>
+
 /* A refused request with a longer body is answered before the body was read. */
 #define EARLY_BYTES UINT64_C(65536)
 /* The body of a refused request is read and ignored; beyond this the connection is closed. */
@@ -43,76 +45,39 @@ struct vbd_exchange *vbd_exchange_create(
 	return exchange;
 }
 
-/* Blanks behind a value are no part of it (RFC 9110, 5.5), and libmicrohttpd keeps them. The value
- * is in its buffer of the request. */
-static void trim(char *value, size_t value_bytes)
+/* Blanks behind a value are no part of it (RFC 9110, 5.5), and several lines of a list mean the
+ * same as one line with all members (5.3). */
+static bool keep_value(
+	struct vbd_exchange *exchange, enum vbd_header header, const char *value, size_t len_bytes)
 {
-	while (value_bytes && (value[value_bytes - 1] == ' ' || value[value_bytes - 1] == '\t'))
-		value[--value_bytes] = '\0';
+	char **kept = &exchange->values[header];
+	char *before = *kept;
+
+	while (len_bytes && (value[len_bytes - 1] == ' ' || value[len_bytes - 1] == '\t'))
+		len_bytes--;
+	if (asprintf(kept, "%s%s%.*s", before ? before : "", before ? ", " : "", (int)len_bytes,
+		    value) < 0)
+		*kept = NULL;
+	free(before);
+	exchange->req.headers[header] = *kept;
+	return *kept;
 }
 
 static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind, const char *name,
 	size_t name_bytes, const char *value, size_t value_bytes)
 {
+	struct vbd_exchange *exchange = arg;
+	enum vbd_header header = vbd_header_find(name, name_bytes);
+
 	(void)kind;
 	if (value == no_cookies)
 		return MHD_YES;
-	vbd_wire_header(arg, name, name_bytes, value ? value : name + name_bytes + 1, value_bytes);
-	if (value)
-		trim((char *)(uintptr_t)value, value_bytes);
+	if (!value)
+		value = name + name_bytes + 1;
+	vbd_wire_header(&exchange->wire, name, name_bytes, value, value_bytes);
+	if (header != VBD_HEADER_COUNT && !keep_value(exchange, header, value, value_bytes))
+		exchange->full = true;
 	return MHD_YES;
-}
-
-/* A list of 100-continue means the same as one (RFC 9110, 10.1.1), and libmicrohttpd knows that one
- * only. */
-static void shorten_expectation(struct vbd_exchange *exchange)
-{
-	static const char one[] = "100-continue";
-	const char *value = MHD_lookup_connection_value(
-		exchange->mhd, MHD_HEADER_KIND, vbd_header_name(VBD_HEADER_EXPECT));
-
-	if (value && strlen(value) >= sizeof(one) - 1 && vbd_header_all_are(value, one))
-		memcpy((char *)(uintptr_t)value, one, sizeof(one));
-}
-
-struct joining {
-	struct vbd_exchange *exchange;
-	size_t len[VBD_HEADER_COUNT]; /* of what is joined */
-	bool full;		      /* no memory */
-};
-
-static enum MHD_Result on_line(void *arg, enum MHD_ValueKind kind, const char *name,
-	size_t name_bytes, const char *value, size_t value_bytes)
-{
-	struct joining *joining = arg;
-	enum vbd_header header = vbd_header_find(name, name_bytes);
-	char **text = joining->exchange->joined + header;
-	char *more;
-
-	(void)kind;
-	if (header == VBD_HEADER_COUNT || !(joining->exchange->wire.repeated & 1u << header))
-		return MHD_YES;
-	more = realloc(*text, joining->len[header] + value_bytes + sizeof(", "));
-	joining->full = !more;
-	if (!more)
-		return MHD_NO;
-	*text = more;
-	joining->len[header] += (size_t)sprintf(more + joining->len[header], "%s%.*s",
-		joining->len[header] ? ", " : "", (int)value_bytes, value ? value : "");
-	return MHD_YES;
-}
-
-/* RFC 9110, 5.3: several lines of a list mean the same as one line with all members. */
-static enum vbd_status join_lists(struct vbd_exchange *exchange, struct vbd_error *err)
-{
-	struct joining joining = {.exchange = exchange};
-
-	if (exchange->wire.repeated)
-		(void)MHD_get_connection_values_n(
-			exchange->mhd, MHD_HEADER_KIND, on_line, &joining);
-	if (joining.full)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the headers");
-	return VBD_OK;
 }
 
 static enum vbd_status check_wire(struct vbd_exchange *exchange, const char *method,
@@ -125,16 +90,26 @@ static enum vbd_status check_wire(struct vbd_exchange *exchange, const char *met
 
 	vbd_wire_begin(&exchange->wire, method, version);
 	fields = (size_t)MHD_get_connection_values_n(
-		exchange->mhd, MHD_HEADER_KIND, on_header, &exchange->wire);
+		exchange->mhd, MHD_HEADER_KIND, on_header, exchange);
 	if ((info ? info->header_size : 0) + fields * VBD_FIELD_BYTES > VBD_HEAD_BYTES_MAX)
 		return vbd_error_head(err, exchange->wire.target_bytes);
-	if (exchange->wire.seen & 1u << VBD_HEADER_EXPECT)
-		shorten_expectation(exchange);
-	exchange->req.absent = ~exchange->wire.seen;
-	if (vbd_wire_end(&exchange->wire, method, info ? info->header_size : 0,
-		    &exchange->req.content_bytes, err) != VBD_OK)
-		return err->status;
-	return join_lists(exchange, err);
+	if (exchange->full)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the headers");
+	return vbd_wire_end(&exchange->wire, method, info ? info->header_size : 0,
+		&exchange->req.content_bytes, err);
+}
+
+/* MHD knows the expectation as one word only, and a list of that word means the same (RFC 9110,
+ * 10.1.1). */
+static void send_interim(struct vbd_exchange *exchange)
+{
+	const char *asked = exchange->req.headers[VBD_HEADER_EXPECT];
+	const char *known = MHD_lookup_connection_value(
+		exchange->mhd, MHD_HEADER_KIND, vbd_header_name(VBD_HEADER_EXPECT));
+
+	if (asked && *asked && exchange->wire.http_1_1 &&
+		(!known || strcasecmp(known, "100-continue") != 0))
+		vbd_client_send(exchange->client, VBD_INTERIM);
 }
 
 /* True if a refusal is sent without reading the body, and the connection closed. */
@@ -193,8 +168,10 @@ static bool begin(struct vbd_exchange *exchange, const char *method, const char 
 	}
 	if (req->content_bytes)
 		vbd_client_set_deadline(client, server->config.progress_timeout_ms);
-	if (!answer_early(exchange))
+	if (!answer_early(exchange)) {
+		send_interim(exchange);
 		return true;
+	}
 	client->unread = true;
 	return vbd_exchange_send_answer(exchange);
 }
@@ -264,7 +241,7 @@ void vbd_exchange_destroy(struct vbd_exchange *exchange)
 	vbd_exchange_unpark(exchange);
 	vbd_request_fini(&exchange->req);
 	for (unsigned int i = 0; i < VBD_HEADER_COUNT; i++)
-		free(exchange->joined[i]);
+		free(exchange->values[i]);
 	free(exchange);
 	vbd_client_end(client);
 }

@@ -359,25 +359,12 @@ void vbd_server_wake_feeds(struct vbd_server *server)
 
 /* --- the transport --------------------------------------------------------------------------- */
 
-static const char *transport_header(struct vbd_request *req, const char *name)
-{
-	struct vbd_exchange *exchange = VBD_CONTAINER_OF(req, struct vbd_exchange, req);
-	enum vbd_header header = VBD_HEADER_COUNT;
-
-	if (exchange->wire.repeated)
-		header = vbd_header_find(name, strlen(name));
-	if (header != VBD_HEADER_COUNT && exchange->joined[header])
-		return exchange->joined[header];
-	return MHD_lookup_connection_value(exchange->mhd, MHD_HEADER_KIND, name);
-}
-
 static enum vbd_status transport_pass_fd(struct vbd_request *req, int fd, struct vbd_error *err)
 {
 	return vbd_exchange_pass_fd(VBD_CONTAINER_OF(req, struct vbd_exchange, req), fd, err);
 }
 
 const struct vbd_transport vbd_server_transport = {
-	.header = transport_header,
 	.park = transport_park,
 	.answered = transport_answered,
 	.follow = transport_follow,

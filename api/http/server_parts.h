@@ -43,6 +43,9 @@ struct vbd_linger;
 #define VBD_HEAD_BYTES_MAX 35840u
 #define VBD_FIELD_BYTES	   64u
 
+/* Each client skips an interim answer that it has not asked for (RFC 9110, 15.2). */
+#define VBD_INTERIM "HTTP/1.1 100 Continue\r\n\r\n"
+
 /* A client that has ended its stream and waits is asked so often whether it is there; HTTP/1.0 has
  * no words for that. */
 #define VBD_ASK_MS 1000
@@ -183,7 +186,8 @@ struct vbd_exchange {
 
 	/* server_exchange.c */
 	struct vbd_wire wire;
-	char *joined[VBD_HEADER_COUNT]; /* the lines of a list that has several; NULL: it has not */
+	char *values[VBD_HEADER_COUNT]; /* the request points to them */
+	bool full;			/* there was no memory for a value */
 	char *path;			/* raw, without the query; stored behind target */
 	char target[];			/* decoded in place */
 };

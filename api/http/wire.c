@@ -95,11 +95,8 @@ static void check_once(struct vbd_wire *wire, const char *name, size_t name_byte
 
 	if (header == VBD_HEADER_COUNT)
 		return;
-	if (wire->seen & 1u << header) {
-		wire->repeated |= 1u << header;
-		if (vbd_header_twice(header))
-			fault(wire, vbd_header_twice(header), HINT_ONCE);
-	}
+	if (wire->seen & 1u << header && vbd_header_twice(header))
+		fault(wire, vbd_header_twice(header), HINT_ONCE);
 	wire->seen |= 1u << header;
 }
 

@@ -22,7 +22,7 @@ struct vbd_wire {
 	size_t target_bytes;
 	const char *at; /* the next header line must begin here */
 	unsigned int lengths, encodings;
-	uint32_t seen, repeated; /* bits of enum vbd_header */
+	uint32_t seen; /* bits of enum vbd_header */
 	bool has_host;
 	bool http_1_1;
 	bool chunked;

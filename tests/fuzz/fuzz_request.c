@@ -14,10 +14,11 @@
 
 static const uint64_t json_max_bytes = 1024;
 
-static const char *const header_names[] = {
-	"Host", "Origin", "Authorization", "Content-Type", "Prefer", "Idempotency-Key"};
+static const enum vbd_header headers[] = {VBD_HEADER_HOST, VBD_HEADER_ORIGIN,
+	VBD_HEADER_AUTHORIZATION, VBD_HEADER_CONTENT_TYPE, VBD_HEADER_PREFER,
+	VBD_HEADER_IDEMPOTENCY_KEY};
 
-#define LINES (2 + VBD_ARRAY_LEN(header_names))
+#define LINES (2 + VBD_ARRAY_LEN(headers))
 
 /* The input, split into lines. */
 static struct {
@@ -25,16 +26,6 @@ static struct {
 	const char *body;
 	size_t body_bytes;
 } input;
-
-static const char *header(struct vbd_request *req, const char *name)
-{
-	(void)req;
-	for (size_t i = 0; i < VBD_ARRAY_LEN(header_names); i++) {
-		if (strcasecmp(name, header_names[i]) == 0)
-			return *input.lines[2 + i] ? input.lines[2 + i] : NULL;
-	}
-	return NULL;
-}
 
 static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
 	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
@@ -53,8 +44,7 @@ static void answered(struct vbd_request *req)
 	abort(); /* nothing is parked */
 }
 
-static const struct vbd_transport transport = {
-	.header = header, .park = park, .answered = answered};
+static const struct vbd_transport transport = {.park = park, .answered = answered};
 
 static void say(struct vbd_request *req)
 {
@@ -147,6 +137,8 @@ static void play(struct vbd_dispatch *dispatch)
 	json_t *json = NULL;
 	bool bare;
 
+	for (size_t i = 0; i < VBD_ARRAY_LEN(headers); i++)
+		req.headers[headers[i]] = *input.lines[2 + i] ? input.lines[2 + i] : NULL;
 	vbd_dispatch_head(dispatch, &req, input.lines[0], input.lines[1], &peer);
 	if (!req.reply.status && input.body_bytes)
 		vbd_dispatch_body(dispatch, &req, input.body, input.body_bytes);

@@ -7,26 +7,6 @@ static const uint64_t json_max_bytes = 65536;
 
 /* --- the transport --------------------------------------------------------------------------- */
 
-static const struct client *of(const struct vbd_request *req)
-{
-	return VBD_CONTAINER_OF(req, struct client, req);
-}
-
-static const char *header(struct vbd_request *req, const char *name)
-{
-	const struct client *client = of(req);
-
-	if (strcasecmp(name, "Authorization") == 0)
-		return client->authorization;
-	if (strcasecmp(name, "Host") == 0)
-		return "localhost";
-	if (strcasecmp(name, "Content-Type") == 0)
-		return client->type;
-	if (strcasecmp(name, "If-Match") == 0)
-		return client->if_match;
-	return strcasecmp(name, "Idempotency-Key") == 0 ? client->key : NULL;
-}
-
 static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
 	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
 {
@@ -41,11 +21,8 @@ static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_re
 	return VBD_OK;
 }
 
-static const struct vbd_transport transport = {.header = header,
-	.park = park,
-	.answered = unit_ignore,
-	.follow = unit_follow,
-	.wake = unit_ignore};
+static const struct vbd_transport transport = {
+	.park = park, .answered = unit_ignore, .follow = unit_follow, .wake = unit_ignore};
 
 /* --- the fixture ----------------------------------------------------------------------------- */
 
@@ -130,6 +107,10 @@ void client_send(struct client *client, const char *caller, const char *method, 
 	(void)snprintf(client->authorization, sizeof(client->authorization), "Bearer %s", caller);
 	(void)snprintf(req->client, sizeof(req->client), "127.0.0.1:40312");
 	req->transport = &transport;
+	unit_set_headers(req, client->authorization);
+	req->headers[VBD_HEADER_CONTENT_TYPE] = client->type;
+	req->headers[VBD_HEADER_IF_MATCH] = client->if_match;
+	req->headers[VBD_HEADER_IDEMPOTENCY_KEY] = client->key;
 	req->path = client->path;
 	req->content_bytes = len;
 	vbd_dispatch_head(client->dispatch, req, method, client->target, &peer);

@@ -46,16 +46,6 @@ static struct {
 static char target[512], path[512];
 static struct vbd_request request;
 
-static const char *header(struct vbd_request *req, const char *name)
-{
-	(void)req;
-	for (size_t i = 0; i < test.n_headers; i++) {
-		if (strcasecmp(test.headers[i].name, name) == 0)
-			return test.headers[i].value;
-	}
-	return NULL;
-}
-
 static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
 	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
 {
@@ -75,8 +65,7 @@ static void answered(struct vbd_request *req)
 	test.answered++;
 }
 
-static const struct vbd_transport transport = {
-	.header = header, .park = park, .answered = answered};
+static const struct vbd_transport transport = {.park = park, .answered = answered};
 
 static void on_refused(void *context, const char *client, const struct vbd_caller *caller,
 	const struct vbd_error *err)
@@ -377,6 +366,9 @@ static void begin(const char *method, const char *what, uint64_t content_bytes)
 	(void)snprintf(target, sizeof(target), "%s", what);
 	(void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(what, "?"), what);
 	request.transport = &transport;
+	for (size_t i = test.n_headers; i-- > 0;)
+		request.headers[vbd_header_find(test.headers[i].name,
+			strlen(test.headers[i].name))] = test.headers[i].value;
 	request.path = path;
 	request.content_bytes = content_bytes;
 	vbd_dispatch_head(test.dispatch, &request, method, target, &test.peer);

@@ -40,15 +40,7 @@ static void answered(struct vbd_request *req)
 	test.answered++;
 }
 
-static const char *header(struct vbd_request *req, const char *name)
-{
-	(void)req;
-	(void)name;
-	return NULL;
-}
-
-static const struct vbd_transport transport = {
-	.header = header, .park = park, .answered = answered};
+static const struct vbd_transport transport = {.park = park, .answered = answered};
 
 /* --- connections and messages ---------------------------------------------------------------- */
 

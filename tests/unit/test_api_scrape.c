@@ -28,8 +28,7 @@ static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_re
 	return VBD_OK;
 }
 
-static const struct vbd_transport transport = {
-	.header = unit_no_header, .park = park, .answered = unit_ignore};
+static const struct vbd_transport transport = {.park = park, .answered = unit_ignore};
 
 static int setup(void **state)
 {

@@ -42,14 +42,7 @@ static void wake(struct vbd_request *req)
 	VBD_CONTAINER_OF(req, struct client, req)->awake = true;
 }
 
-static const char *header(struct vbd_request *req, const char *name)
-{
-	(void)req;
-	(void)name;
-	return NULL;
-}
-
-static const struct vbd_transport transport = {.header = header, .follow = follow, .wake = wake};
+static const struct vbd_transport transport = {.follow = follow, .wake = wake};
 
 static void begin(struct client *client, const char *target)
 {

@@ -29,7 +29,6 @@ static struct {
 	void *park_arg;
 	enum vbd_status park_status;
 	enum vbd_status fail_with;
-	const char *header, *header_value; /* of the request; NULL for none */
 } test;
 
 /* --- a transport ----------------------------------------------------------------------------- */
@@ -53,14 +52,7 @@ static void answered(struct vbd_request *req)
 	test.answered++;
 }
 
-static const char *header(struct vbd_request *req, const char *name)
-{
-	(void)req;
-	return test.header && strcmp(name, test.header) == 0 ? test.header_value : NULL;
-}
-
-static const struct vbd_transport transport = {
-	.header = header, .park = park, .answered = answered};
+static const struct vbd_transport transport = {.park = park, .answered = answered};
 
 /* --- a task ---------------------------------------------------------------------------------- */
 
@@ -292,8 +284,7 @@ TASK_TEST(test_task__a_wait_needs_a_state)
 
 TASK_TEST(test_task__a_client_that_has_the_object_gets_no_object)
 {
-	test.header = "If-None-Match";
-	test.header_value = "\"run-errand-7-0\"";
+	test.req.headers[VBD_HEADER_IF_NONE_MATCH] = "\"run-errand-7-0\"";
 	get("");
 	assert_int_equal(test.req.reply.status, 304);
 	assert_null(test.req.reply.content_type);
@@ -305,16 +296,14 @@ TASK_TEST(test_task__a_client_that_has_the_object_gets_no_object)
 TASK_TEST(test_task__a_client_with_an_old_tag_waits_for_no_change)
 {
 	vbd_object_changed(&test.errand.object);
-	test.header = "If-None-Match";
-	test.header_value = "\"run-errand-7-0\"";
+	test.req.headers[VBD_HEADER_IF_NONE_MATCH] = "\"run-errand-7-0\"";
 	get("?until=changed&wait_ms=5000");
 	assert_answer(200, "\"id\":7");
 }
 
 TASK_TEST(test_task__an_object_that_has_changed_is_not_deleted)
 {
-	test.header = "If-Match";
-	test.header_value = "W/\"run-errand-7-1\", \"run-errand-7-0\"";
+	test.req.headers[VBD_HEADER_IF_MATCH] = "W/\"run-errand-7-1\", \"run-errand-7-0\"";
 	vbd_object_changed(&test.errand.object);
 	test.req.method = VBD_METHOD_DELETE;
 	vbd_task_delete(&test.req);
@@ -324,8 +313,7 @@ TASK_TEST(test_task__an_object_that_has_changed_is_not_deleted)
 
 TASK_TEST(test_task__an_object_that_is_as_known_is_cancelled)
 {
-	test.header = "If-Match";
-	test.header_value = "\"other\" , \"run-errand-7-0\" \t,\"more\"";
+	test.req.headers[VBD_HEADER_IF_MATCH] = "\"other\" , \"run-errand-7-0\" \t,\"more\"";
 	vbd_task_cancel(&test.req);
 	assert_int_equal(test.errand.cancelled, 1);
 }

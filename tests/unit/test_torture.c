@@ -77,14 +77,8 @@ static const struct means statements = {"call of SQLite", fail_sqlite, sqlite_ha
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-static const char *header(struct vbd_request *req, const char *name)
-{
-	(void)req;
-	return unit_header("Bearer control", name);
-}
-
 static const struct vbd_transport transport = {
-	.header = header, .park = unit_park, .answered = unit_ignore, .wake = unit_ignore};
+	.park = unit_park, .answered = unit_ignore, .wake = unit_ignore};
 
 /* Returns the HTTP status; a failure must be a problem, unless there was no memory for one. */
 static unsigned int ask(
@@ -97,6 +91,7 @@ static unsigned int ask(
 	vbd_request_fini(req);
 	memset(req, 0, sizeof(*req));
 	req->transport = &transport;
+	unit_set_headers(req, "Bearer control");
 	(void)snprintf(life->target, sizeof(life->target), "%s", target);
 	req->path = target;
 	req->content_bytes = len;

@@ -7,8 +7,6 @@
 #include "api/http/request.h"
 #include "tests/unit/unit.h"
 
-#include <strings.h>
-
 /** unit_add_caller - add a caller whose token is its name */
 static inline void unit_add_caller(
 	struct vbd_caller_list *list, const char *name, enum vbd_role role)
@@ -21,22 +19,12 @@ static inline void unit_add_caller(
 	assert_true(vbd_token_hash(name, credential->sha256));
 }
 
-/** unit_header - `header` of a transport for requests with JSON by the caller of @authorization */
-static inline const char *unit_header(const char *authorization, const char *name)
+/** unit_set_headers - the headers of a request with JSON by the caller of @authorization */
+static inline void unit_set_headers(struct vbd_request *req, const char *authorization)
 {
-	if (strcasecmp(name, "Authorization") == 0)
-		return authorization;
-	if (strcasecmp(name, "Host") == 0)
-		return "localhost";
-	return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
-}
-
-/** unit_no_header - `header` of a transport whose requests have none */
-static inline const char *unit_no_header(struct vbd_request *req, const char *name)
-{
-	(void)req;
-	(void)name;
-	return NULL;
+	req->headers[VBD_HEADER_AUTHORIZATION] = authorization;
+	req->headers[VBD_HEADER_HOST] = "localhost";
+	req->headers[VBD_HEADER_CONTENT_TYPE] = "application/json";
 }
 
 /** unit_park - `park` of a transport: each request may wait, and nobody ends the wait */
