@@ -235,8 +235,7 @@ static void add(struct vbd_addrs *addrs, const struct addrinfo *found, uint16_t 
 	if (!vbd_sockaddr_bytes(found->ai_addr))
 		return;
 	memcpy(&addr, found->ai_addr, found->ai_addrlen);
-	if (addr.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6(found->ai_addr)->sin6_addr))
-		addr = addr_of_bytes(in6(found->ai_addr)->sin6_addr.s6_addr);
+	vbd_addr_unmap(&addr);
 	if (addrs->count == VBD_ADDRS_MAX || !is_of_host(&addr) || has(addrs, &addr) ||
 		(family != AF_UNSPEC && family != addr.ss_family))
 		return;
@@ -284,6 +283,17 @@ uint16_t vbd_addr_port(const struct sockaddr_storage *addr)
 	if (addr->ss_family == AF_INET6)
 		return ntohs(((const struct sockaddr_in6 *)addr)->sin6_port);
 	return 0;
+}
+
+void vbd_addr_unmap(struct sockaddr_storage *addr)
+{
+	const uint16_t port = vbd_addr_port(addr);
+
+	if (addr->ss_family != AF_INET6 ||
+		!IN6_IS_ADDR_V4MAPPED(&((const struct sockaddr_in6 *)addr)->sin6_addr))
+		return;
+	*addr = addr_of_bytes(((const struct sockaddr_in6 *)addr)->sin6_addr.s6_addr);
+	vbd_addr_set_port(addr, port);
 }
 
 void vbd_addr_set_port(struct sockaddr_storage *addr, uint16_t port)

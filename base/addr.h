@@ -91,6 +91,9 @@ int vbd_addr_look_up(const char *host, uint16_t port, int family, struct vbd_add
 /** vbd_addr_port - the port in host order; 0 for no address */
 uint16_t vbd_addr_port(const struct sockaddr_storage *addr);
 
+/** vbd_addr_unmap - make an IPv4-mapped IPv6 address the IPv4 address that it is, with its port */
+void vbd_addr_unmap(struct sockaddr_storage *addr);
+
 /** vbd_addr_set_port - @port in host order */
 void vbd_addr_set_port(struct sockaddr_storage *addr, uint16_t port);
 

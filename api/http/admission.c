@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/admission.h"
 
+#include "base/addr.h"
+
 #include <netinet/in.h>
 
 #define BUCKETS 256 /* a power of two */
@@ -14,12 +16,15 @@ struct vbd_source {
 	unsigned int shares[VBD_SHARE_COUNT]; /* not of the role "control" */
 };
 
+/* The seats, or those of the reserve; indexed by `in_reserve`. */
+struct part {
+	unsigned int taken;
+	struct vbd_link strangers; /* by age */
+};
+
 struct vbd_admission {
 	struct vbd_admission_limits limits;
-	unsigned int seats;
-	unsigned int reserve;
-	struct vbd_link strangers;	      /* not in the reserve; by age */
-	struct vbd_link strangers_in_reserve; /* by age */
+	struct part parts[2];
 	unsigned int shares[VBD_SHARE_COUNT];
 	unsigned int shares_of_others[VBD_SHARE_COUNT]; /* not of the role "control" */
 	struct vbd_link buckets[BUCKETS];
@@ -29,28 +34,18 @@ struct vbd_admission {
 
 enum { KEY_LOOPBACK = 1, KEY_V4, KEY_V6, KEY_UID };
 
-struct vbd_source_key vbd_source_of_address(const struct sockaddr *addr)
+/* Any of the 16 million addresses of 127/8 is there for every local user. */
+struct vbd_source_key vbd_source_of_address(const struct sockaddr_storage *addr)
 {
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)addr;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)addr;
-	struct vbd_source_key key = {{0}};
-	const uint8_t *bytes = (const uint8_t *)&v4->sin_addr;
+	struct vbd_source_key key = {{KEY_LOOPBACK}};
 
-	if (addr->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr)) {
-		key.bytes[0] = KEY_LOOPBACK;
+	if (vbd_sockaddr_is_loopback((const struct sockaddr *)addr))
 		return key;
-	}
-	if (addr->sa_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
-		key.bytes[0] = KEY_V6;
-		memcpy(key.bytes + 1, v6->sin6_addr.s6_addr, 8);
-		return key;
-	}
-	if (addr->sa_family == AF_INET6)
-		bytes = &v6->sin6_addr.s6_addr[12];
-	/* Any of the 16 million addresses of 127/8 is there for every local user. */
-	key.bytes[0] = bytes[0] == 127 ? KEY_LOOPBACK : KEY_V4;
-	if (bytes[0] != 127)
-		memcpy(key.bytes + 1, bytes, 4);
+	key.bytes[0] = addr->ss_family == AF_INET6 ? KEY_V6 : KEY_V4;
+	if (addr->ss_family == AF_INET6)
+		memcpy(key.bytes + 1, &((const struct sockaddr_in6 *)addr)->sin6_addr, 8);
+	else
+		memcpy(key.bytes + 1, &((const struct sockaddr_in *)addr)->sin_addr, 4);
 	return key;
 }
 
@@ -91,9 +86,9 @@ static struct vbd_source *find_source(
 	return source;
 }
 
-static void drop_source(struct vbd_source *source)
+static void drop_client(struct vbd_source *source)
 {
-	if (source->clients)
+	if (--source->clients)
 		return;
 	vbd_list_remove(&source->link);
 	free(source);
@@ -108,8 +103,8 @@ struct vbd_admission *vbd_admission_create(const struct vbd_admission_limits *li
 	if (!admission)
 		return NULL;
 	admission->limits = *limits;
-	vbd_list_init(&admission->strangers);
-	vbd_list_init(&admission->strangers_in_reserve);
+	vbd_list_init(&admission->parts[false].strangers);
+	vbd_list_init(&admission->parts[true].strangers);
 	for (size_t i = 0; i < BUCKETS; i++)
 		vbd_list_init(&admission->buckets[i]);
 	return admission;
@@ -132,95 +127,72 @@ void vbd_seat_set_tried(struct vbd_admission *admission, struct vbd_seat *seat)
 	if (seat->known || !seat->source)
 		return;
 	vbd_list_remove(&seat->by_age);
-	if (seat->in_reserve) {
-		vbd_list_prepend(&admission->strangers_in_reserve, &seat->by_age);
+	vbd_list_prepend(&admission->parts[seat->in_reserve].strangers, &seat->by_age);
+	if (seat->in_reserve)
 		return;
-	}
-	vbd_list_prepend(&admission->strangers, &seat->by_age);
 	vbd_list_remove(&seat->by_age_in_source);
 	vbd_list_prepend(&seat->source->strangers, &seat->by_age_in_source);
 }
 
-void vbd_seat_give_up(struct vbd_admission *admission, struct vbd_seat *seat)
+static void stand_up(struct vbd_admission *admission, struct vbd_seat *seat)
 {
-	struct vbd_source *source = seat->source;
-
-	if (!source)
-		return;
-	vbd_seat_set_known(seat);
-	seat->source = NULL;
-	if (seat->in_reserve) {
-		admission->reserve--;
-	} else {
-		admission->seats--;
-		source->seats--;
-	}
-	source->clients--;
-	drop_source(source);
+	admission->parts[seat->in_reserve].taken--;
+	seat->source->seats -= !seat->in_reserve;
+	vbd_list_remove(&seat->by_age);
+	vbd_list_remove(&seat->by_age_in_source);
 }
 
-static struct vbd_seat *send_away(struct vbd_admission *admission, struct vbd_seat *victim)
+static void sit_down(struct vbd_admission *admission, struct vbd_seat *seat, bool in_reserve)
 {
-	if (victim)
-		vbd_seat_give_up(admission, victim);
-	return victim;
+	admission->parts[in_reserve].taken++;
+	seat->source->seats += !in_reserve;
+	seat->in_reserve = in_reserve;
+	if (seat->known)
+		return;
+	vbd_list_append(&admission->parts[in_reserve].strangers, &seat->by_age);
+	if (!in_reserve)
+		vbd_list_append(&seat->source->strangers, &seat->by_age_in_source);
+}
+
+void vbd_seat_give_up(struct vbd_admission *admission, struct vbd_seat *seat)
+{
+	if (!seat->source)
+		return;
+	stand_up(admission, seat);
+	drop_client(seat->source);
+	seat->source = NULL;
 }
 
 static bool has_room(const struct vbd_admission *admission, const struct vbd_source *source)
 {
-	return admission->seats < admission->limits.seats &&
+	return admission->parts[false].taken < admission->limits.seats &&
 	       source->seats < admission->limits.seats_per_source;
 }
 
-/*
- * Give up the seat of a stranger to make room for a client of @source; NULL if there is none. A
- * stranger of the same source goes first, so that a flood from one address does not reach others.
- */
-static struct vbd_seat *make_room(struct vbd_admission *admission, struct vbd_source *source)
+static struct vbd_seat *first_stranger(struct vbd_admission *admission, bool in_reserve)
 {
-	struct vbd_seat *victim =
+	return VBD_LIST_FIRST(&admission->parts[in_reserve].strangers, struct vbd_seat, by_age);
+}
+
+/* The stranger who makes room for a client of @source; NULL if there is none. One of the same
+ * source goes first, so that a flood from one address does not reach others. */
+static struct vbd_seat *find_victim(struct vbd_admission *admission, struct vbd_source *source)
+{
+	struct vbd_seat *own =
 		VBD_LIST_FIRST(&source->strangers, struct vbd_seat, by_age_in_source);
 
-	if (!victim && source->seats < admission->limits.seats_per_source)
-		victim = VBD_LIST_FIRST(&admission->strangers, struct vbd_seat, by_age);
-	return send_away(admission, victim);
-}
-
-static void sit(struct vbd_admission *admission, struct vbd_source *source, struct vbd_seat *seat)
-{
-	admission->seats++;
-	source->seats++;
-	seat->in_reserve = false;
-	if (seat->known)
-		return;
-	vbd_list_remove(&seat->by_age);
-	vbd_list_append(&admission->strangers, &seat->by_age);
-	vbd_list_append(&source->strangers, &seat->by_age_in_source);
-}
-
-/* Take a seat of the reserve; false if all its seats have clients that are known. */
-static bool sit_in_reserve(
-	struct vbd_admission *admission, struct vbd_seat *seat, struct vbd_seat **ret_victim)
-{
-	if (admission->reserve >= admission->limits.reserve) {
-		*ret_victim = send_away(admission,
-			VBD_LIST_FIRST(&admission->strangers_in_reserve, struct vbd_seat, by_age));
-		if (!*ret_victim)
-			return false;
-	}
-	admission->reserve++;
-	seat->in_reserve = true;
-	vbd_list_append(&admission->strangers_in_reserve, &seat->by_age);
-	return true;
+	if (own || source->seats >= admission->limits.seats_per_source)
+		return own;
+	return first_stranger(admission, false);
 }
 
 bool vbd_seat_take(struct vbd_admission *admission, const struct vbd_source_key *key,
 	struct vbd_seat *seat, struct vbd_seat **ret_victim)
 {
 	struct vbd_source *source = find_source(admission, key);
-	bool seated = true;
+	bool in_reserve;
 
-	*seat = (struct vbd_seat){0};
+	*seat = (struct vbd_seat){.source = source};
 	vbd_list_init(&seat->by_age);
 	vbd_list_init(&seat->by_age_in_source);
 	*ret_victim = NULL;
@@ -228,27 +200,31 @@ bool vbd_seat_take(struct vbd_admission *admission, const struct vbd_source_key 
 		return false;
 	source->clients++; /* the source must outlive a victim of its own */
 	if (!has_room(admission, source))
-		*ret_victim = make_room(admission, source);
-	if (has_room(admission, source))
-		sit(admission, source, seat);
-	else
-		seated = sit_in_reserve(admission, seat, ret_victim);
-	if (seated) {
-		seat->source = source;
-		return true;
+		*ret_victim = find_victim(admission, source);
+	in_reserve = !*ret_victim && !has_room(admission, source);
+	if (in_reserve && admission->parts[true].taken >= admission->limits.reserve) {
+		*ret_victim = first_stranger(admission, true);
+		if (!*ret_victim) {
+			seat->source = NULL;
+			drop_client(source);
+			return false;
+		}
 	}
-	source->clients--;
-	drop_source(source);
-	return false;
+	if (*ret_victim)
+		vbd_seat_give_up(admission, *ret_victim);
+	sit_down(admission, seat, in_reserve);
+	return true;
 }
 
 struct vbd_seat *vbd_seat_oldest_stranger(struct vbd_admission *admission)
 {
-	struct vbd_seat *seat = VBD_LIST_FIRST(&admission->strangers, struct vbd_seat, by_age);
+	struct vbd_seat *seat = first_stranger(admission, false);
 
 	if (!seat)
-		seat = VBD_LIST_FIRST(&admission->strangers_in_reserve, struct vbd_seat, by_age);
-	return send_away(admission, seat);
+		seat = first_stranger(admission, true);
+	if (seat)
+		vbd_seat_give_up(admission, seat);
+	return seat;
 }
 
 bool vbd_seat_may_ask(struct vbd_admission *admission, struct vbd_seat *seat)
@@ -257,8 +233,8 @@ bool vbd_seat_may_ask(struct vbd_admission *admission, struct vbd_seat *seat)
 		return true;
 	if (!has_room(admission, seat->source))
 		return false;
-	admission->reserve--;
-	sit(admission, seat->source, seat);
+	stand_up(admission, seat);
+	sit_down(admission, seat, false);
 	return true;
 }
 

@@ -59,8 +59,9 @@ enum vbd_share_refusal {
 	VBD_SHARE_OF_CALLER, /* the caller that it stands for, likewise */
 };
 
-/** vbd_source_of_address - the key of a TCP client; @addr: AF_INET or AF_INET6 */
-struct vbd_source_key vbd_source_of_address(const struct sockaddr *addr);
+/** vbd_source_of_address - the key of a TCP client; @addr: AF_INET, or AF_INET6 that is not mapped
+ */
+struct vbd_source_key vbd_source_of_address(const struct sockaddr_storage *addr);
 
 /** vbd_source_of_uid - the key of a client on the unix socket */
 struct vbd_source_key vbd_source_of_uid(uid_t uid);

@@ -183,17 +183,8 @@ enum vbd_status vbd_listen_unix(
 
 uint16_t vbd_listen_port(int fd)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} addr;
+	struct sockaddr_storage addr = {0};
 	socklen_t len = sizeof(addr);
 
-	memset(&addr, 0, sizeof(addr));
-	if (getsockname(fd, &addr.any, &len) < 0)
-		return 0;
-	if (addr.any.sa_family == AF_INET)
-		return ntohs(addr.v4.sin_port);
-	return addr.any.sa_family == AF_INET6 ? ntohs(addr.v6.sin6_port) : 0;
+	return getsockname(fd, (struct sockaddr *)&addr, &len) < 0 ? 0 : vbd_addr_port(&addr);
 }

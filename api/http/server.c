@@ -203,9 +203,8 @@ static enum vbd_status start(struct vbd_server *server, struct vbd_error *err)
 	enum vbd_status status;
 
 	server->dispatch = vbd_dispatch_create(&config->dispatch);
-	server->linger = vbd_linger_create(server->loop);
 	server->admission = vbd_admission_create(&config->limits);
-	if (!server->dispatch || !server->linger || !server->admission)
+	if (!server->dispatch || !server->admission)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the HTTP server");
 	status = vbd_timer_create(server->loop, on_stop_timer, server, &server->stop_timer, err);
 	if (status == VBD_OK)
@@ -226,7 +225,7 @@ static void free_server(struct vbd_server *server, bool keep_sockets)
 	vbd_admission_destroy(server->admission);
 	vbd_timer_destroy(server->stop_timer);
 	vbd_timer_destroy(server->expiry);
-	vbd_linger_destroy(server->linger);
+	vbd_linger_end(&server->linger);
 	vbd_dispatch_destroy(server->dispatch);
 	vbd_tls_unref(server->tls);
 	vbd_durations_fini(&server->stats.durations);
@@ -249,6 +248,7 @@ enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server
 		vbd_list_init(&server->endpoints[i].turns);
 		vbd_list_init(&server->endpoints[i].undrained);
 	}
+	vbd_linger_init(&server->linger, loop);
 	vbd_list_init(&server->clients);
 	vbd_list_init(&server->parked);
 	vbd_list_init(&server->feeds);

@@ -91,7 +91,7 @@ static void refuse(struct vbd_server_endpoint *endpoint, int fd, const char *cli
 	server->stats.refused++;
 	say_refusal(endpoint, fd);
 	(void)shutdown(fd, SHUT_WR);
-	vbd_linger_take(server->linger, fd);
+	vbd_linger_take(&server->linger, fd);
 	report(server, client, code, text);
 }
 

@@ -5,8 +5,6 @@
 
 #include <microhttpd.h>
 
-#include <arpa/inet.h>
-
 #define LATE_MS	  1000 /* a timer that fires so much later tells of a process that was stopped */
 #define SPARED_MS 5000
 
@@ -194,47 +192,28 @@ enum vbd_status vbd_client_watch(struct vbd_client *client, struct vbd_error *er
 
 /* --- create and destroy ---------------------------------------------------------------------- */
 
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-/* Format an address, a v4-mapped IPv6 address as IPv4; false for other families. */
-static bool address_text(
-	const union address *address, char text[INET6_ADDRSTRLEN], uint16_t *ret_port)
+/* Without the interface of a link-local address, which no Host names. */
+static char *address_text(struct sockaddr_storage *addr, char text[VBD_ADDR_TEXT_BYTES])
 {
-	const void *bytes = &address->v4.sin_addr;
-	int family = address->any.sa_family;
-
-	*ret_port = ntohs(address->v4.sin_port); /* same offset in v4 and v6 */
-	if (family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&address->v6.sin6_addr)) {
-		bytes = &address->v6.sin6_addr.s6_addr[12];
-		family = AF_INET;
-	} else if (family == AF_INET6) {
-		bytes = &address->v6.sin6_addr;
-	} else if (family != AF_INET) {
-		return false;
-	}
-	return inet_ntop(family, bytes, text, INET6_ADDRSTRLEN) != NULL;
+	vbd_addr_unmap(addr);
+	if (addr->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)addr)->sin6_scope_id = 0;
+	return vbd_addr_format(addr, text);
 }
 
 static void learn_tcp_peer(struct vbd_client *client, const struct sockaddr_storage *addr)
 {
-	char text[INET6_ADDRSTRLEN] = "?";
-	union address address;
-	socklen_t len = sizeof(address);
-	uint16_t port = 0;
+	struct sockaddr_storage peer = *addr, own = {0};
+	socklen_t len = sizeof(own);
+	char text[VBD_ADDR_TEXT_BYTES];
 
-	memcpy(&address, addr, sizeof(address));
-	client->source = vbd_source_of_address(&address.any);
-	if (address_text(&address, text, &port))
-		client->peer.loopback = strncmp(text, "127.", 4) == 0 || strcmp(text, "::1") == 0;
+	(void)address_text(&peer, text);
+	client->source = vbd_source_of_address(&peer);
+	client->peer.loopback = vbd_sockaddr_is_loopback((const struct sockaddr *)&peer);
 	(void)snprintf(client->name, sizeof(client->name), strchr(text, ':') ? "[%s]:%u" : "%s:%u",
-		text, port);
-	if (getsockname(client->fd, &address.any, &len) == 0 &&
-		address_text(&address, client->local_addr, &port))
-		client->peer.local_addr = client->local_addr;
+		text, vbd_addr_port(&peer));
+	if (getsockname(client->fd, (struct sockaddr *)&own, &len) == 0)
+		client->peer.local_addr = address_text(&own, client->local_addr);
 }
 
 /* SO_PEERGROUPS has the groups of the process when it connected. A client whose groups can't be
@@ -309,7 +288,7 @@ void vbd_client_destroy(struct vbd_client *client)
 
 	vbd_client_tls_end(client);
 	if (client->unread)
-		vbd_linger_add(server->linger, client->fd);
+		vbd_linger_add(&server->linger, client->fd);
 	vbd_server_run_soon(client->endpoint); /* MHD frees connections in its next run */
 	unwatch(client);
 	vbd_timer_destroy(client->timer);

@@ -25,12 +25,12 @@
 
 #include "api/http/server.h"
 #include "api/http/wire.h"
+#include "base/addr.h"
 
 #include <netinet/in.h>
 
 struct MHD_Connection;
 struct MHD_Daemon;
-struct vbd_linger;
 
 /* Bytes of a body or an answer for each progress_timeout_ms: 2 KiB/s at 30 s. */
 #define VBD_PROGRESS_BYTES UINT64_C(65536)
@@ -52,6 +52,13 @@ struct vbd_linger;
 
 /* Descriptors that are kept back, to accept clients when no other is left. */
 #define VBD_SERVER_SPARE_FDS 4
+
+/* server_refuse.c: clients that were answered before the whole request was read. */
+struct vbd_linger {
+	struct vbd_loop *loop;
+	struct vbd_link sockets;
+	unsigned int count;
+};
 
 /* A listening socket, and the MHD behind it, which gets its accepted clients. */
 struct vbd_server_endpoint {
@@ -83,7 +90,7 @@ struct vbd_server {
 	struct vbd_loop *loop;
 	struct vbd_server_config config;
 	struct vbd_dispatch *dispatch;
-	struct vbd_linger *linger;
+	struct vbd_linger linger;
 	struct vbd_admission *admission;
 	struct vbd_tls *tls; /* NULL: no endpoint has TLS */
 	struct vbd_server_endpoint endpoints[VBD_SERVER_SOCKETS_MAX];
@@ -141,7 +148,7 @@ struct vbd_client {
 	struct vbd_seat seat;
 	struct vbd_auth_peer peer;
 	gid_t *gids; /* `peer` points to them */
-	char local_addr[INET6_ADDRSTRLEN];
+	char local_addr[VBD_ADDR_TEXT_BYTES];
 	char name[72];
 
 	struct MHD_Connection *mhd; /* server.c */
@@ -375,16 +382,15 @@ void vbd_server_suspect(struct vbd_server_endpoint *endpoint);
 void vbd_server_convict(struct vbd_server_endpoint *endpoint);
 
 /*
- * Clients that were answered before the whole request was read: when a socket with unread bytes is
- * closed, the kernel sends a reset, which can overtake the answer at the client. So the rest is
- * read and thrown away for a while.
+ * When a socket with unread bytes is closed, the kernel sends a reset, which can overtake the
+ * answer at the client. So the rest is read and thrown away for a while.
  */
 
-/** vbd_linger_create - owned by the caller; NULL without memory */
-struct vbd_linger *vbd_linger_create(struct vbd_loop *loop);
+/** vbd_linger_init - begin without sockets */
+void vbd_linger_init(struct vbd_linger *linger, struct vbd_loop *loop);
 
-/** vbd_linger_destroy - close all lingering sockets; @linger may be NULL */
-void vbd_linger_destroy(struct vbd_linger *linger);
+/** vbd_linger_end - close all lingering sockets */
+void vbd_linger_end(struct vbd_linger *linger);
 
 /**
  * vbd_linger_take - as vbd_linger_add(), with @fd itself

@@ -194,12 +194,6 @@ enum vbd_status vbd_error_head(struct vbd_error *err, size_t target_bytes)
 #define LINGER_BYTES_MAX  ((size_t)67108864)
 #define LINGER_TURN_BYTES ((size_t)262144)
 
-struct vbd_linger {
-	struct vbd_loop *loop;
-	struct vbd_link sockets;
-	unsigned int count;
-};
-
 struct lingering {
 	struct vbd_linger *linger;
 	struct vbd_link link;
@@ -209,15 +203,10 @@ struct lingering {
 	struct vbd_timer *timer;
 };
 
-struct vbd_linger *vbd_linger_create(struct vbd_loop *loop)
+void vbd_linger_init(struct vbd_linger *linger, struct vbd_loop *loop)
 {
-	struct vbd_linger *linger = calloc(1, sizeof(*linger));
-
-	if (!linger)
-		return NULL;
-	linger->loop = loop;
+	*linger = (struct vbd_linger){.loop = loop};
 	vbd_list_init(&linger->sockets);
-	return linger;
 }
 
 static void end(struct lingering *socket)
@@ -230,13 +219,10 @@ static void end(struct lingering *socket)
 	free(socket);
 }
 
-void vbd_linger_destroy(struct vbd_linger *linger)
+void vbd_linger_end(struct vbd_linger *linger)
 {
-	if (!linger)
-		return;
 	vbd_list_for_each (link, &linger->sockets)
 		end(VBD_CONTAINER_OF(link, struct lingering, link));
-	free(linger);
 }
 
 static void on_time(void *arg)

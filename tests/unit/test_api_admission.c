@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/admission.h"
 
+#include "base/addr.h"
 #include "tests/unit/unit.h"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
 
 static const struct vbd_admission_limits few = {
 	.seats = 4, .seats_per_source = 2, .reserve = 1, .waiting = 8, .feeds = 1};
 
 static struct vbd_source_key source(const char *text)
 {
-	struct sockaddr_in v4 = {.sin_family = AF_INET};
-	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+	struct sockaddr_storage addr;
 
-	if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
-		return vbd_source_of_address((const struct sockaddr *)&v4);
-	assert_int_equal(inet_pton(AF_INET6, text, &v6.sin6_addr), 1);
-	return vbd_source_of_address((const struct sockaddr *)&v6);
+	assert_true(vbd_addr_parse(text, 0, &addr));
+	return vbd_source_of_address(&addr);
 }
 
 static bool same_source(const char *a, const char *b)

@@ -13,7 +13,7 @@
 
 struct fixture {
 	struct vbd_loop *loop;
-	struct vbd_linger *linger;
+	struct vbd_linger linger;
 };
 
 static int setup(void **state)
@@ -22,8 +22,7 @@ static int setup(void **state)
 
 	assert_non_null(f);
 	assert_int_equal(vbd_loop_create(&f->loop, NULL), VBD_OK);
-	f->linger = vbd_linger_create(f->loop);
-	assert_non_null(f->linger);
+	vbd_linger_init(&f->linger, f->loop);
 	*state = f;
 	return 0;
 }
@@ -32,7 +31,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	vbd_linger_destroy(f->linger);
+	vbd_linger_end(&f->linger);
 	vbd_loop_destroy(f->loop);
 	free(f);
 	return 0;
@@ -41,12 +40,12 @@ static int teardown(void **state)
 #define LINGER_TEST(name) TEST_WITH(name, struct fixture *f, setup, teardown)
 
 /* Lets a socket linger. Returns its peer, which the caller closes. */
-static int take(const struct fixture *f)
+static int take(struct fixture *f)
 {
 	int ends[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-	vbd_linger_take(f->linger, ends[0]);
+	vbd_linger_take(&f->linger, ends[0]);
 	return ends[1];
 }
 
@@ -88,7 +87,7 @@ LINGER_TEST(test_linger__the_copy_of_a_socket_lingers)
 	int ends[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-	vbd_linger_add(f->linger, ends[0]);
+	vbd_linger_add(&f->linger, ends[0]);
 	(void)close(ends[0]);
 	assert_false(is_closed(ends[1]));
 	assert_int_equal(shutdown(ends[1], SHUT_WR), 0);
