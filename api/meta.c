@@ -431,8 +431,8 @@ static const struct vbd_web_file *find_file(const char *name)
 static void reply_file(
 	struct vbd_request *req, const struct vbd_web_file *file, const char *cache_control)
 {
-	vbd_request_add_header(req, "Cache-Control", cache_control);
-	vbd_request_add_header(req, "ETag", file->etag);
+	vbd_reply_add_header(&req->reply, "Cache-Control", cache_control);
+	vbd_reply_add_header(&req->reply, "ETag", file->etag);
 	vbd_reply_static(req, file->content_type, file->start, (size_t)(file->end - file->start));
 }
 
@@ -445,9 +445,9 @@ void vbd_get_page(struct vbd_request *req)
 			"this verbsd was built without the dashboard; the API begins at /v1");
 		return;
 	}
-	vbd_request_add_header(req, "Content-Security-Policy", POLICY);
-	vbd_request_add_header(req, "X-Frame-Options", "DENY");
-	vbd_request_add_header(req, "Referrer-Policy", "no-referrer");
+	vbd_reply_add_header(&req->reply, "Content-Security-Policy", POLICY);
+	vbd_reply_add_header(&req->reply, "X-Frame-Options", "DENY");
+	vbd_reply_add_header(&req->reply, "Referrer-Policy", "no-referrer");
 	/* no-cache: a page of an older daemon would refer to assets that do not exist any more. */
 	reply_file(req, file, "no-cache");
 }

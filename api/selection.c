@@ -422,7 +422,7 @@ static enum vbd_status begin(struct selection *selection, struct vbd_error *err)
 		status = vbd_request_park(req, 0, NULL, on_gone, selection, err);
 	if (status != VBD_OK)
 		return status;
-	vbd_request_acted(req, true);
+	req->acted = true;
 	vbd_timer_set(selection->timer, 0);
 	return VBD_OK;
 }

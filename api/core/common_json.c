@@ -371,7 +371,7 @@ void vbd_task_reply(struct vbd_request *req, unsigned int status, const struct v
 	struct vbd_sieve sieve;
 	char tag[VBD_TAG_BYTES];
 
-	vbd_request_add_header(req, "ETag", vbd_task_tag(req, kind, task, tag));
+	vbd_reply_add_header(&req->reply, "ETag", vbd_task_tag(req, kind, task, tag));
 	vbd_encode_through(&out, vbd_view_sieve(kind->find ? req->role : vbd_view_role(req, task),
 					 kind->page.members, NULL, &sieve));
 	kind->page.encode(&out, task);

@@ -38,7 +38,7 @@ void vbd_keep_answer(struct vbd_request *req, uint64_t ticket, struct vbd_object
 		.arg = arg};
 	struct keep_answer *later = malloc(sizeof(*later));
 
-	vbd_request_acted(req, true);
+	req->acted = true;
 	if (later)
 		*later = now;
 	if (later && vbd_request_wait_written(req, vbd_request_daemon(req)->keeper, ticket,

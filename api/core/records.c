@@ -62,7 +62,7 @@ bool vbd_record_get(struct vbd_request *req, const struct vbd_task_kind *kind)
 	if (!record)
 		return false;
 	if (vbd_view_parse(req, kind->page.members, false, &view, &req->err) == VBD_OK) {
-		vbd_request_add_header(req, "ETag", tag_of(record, tag));
+		vbd_reply_add_header(&req->reply, "ETag", tag_of(record, tag));
 		reply(req, kind, record, &view);
 	}
 	return true;

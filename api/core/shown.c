@@ -28,7 +28,7 @@ static void reply(struct vbd_request *req, const struct shown_waiter *waiter)
 	struct vbd_sieve sieve;
 	char tag[VBD_TAG_BYTES];
 
-	vbd_request_add_header(req, "ETag", vbd_task_tag(req, kind, waiter->task, tag));
+	vbd_reply_add_header(&req->reply, "ETag", vbd_task_tag(req, kind, waiter->task, tag));
 	if (kind->refresh)
 		kind->refresh(waiter->task);
 	out = vbd_encode_begin();
@@ -152,7 +152,7 @@ static void answer(struct vbd_waiter *base, enum vbd_wake why)
 	} else if (is_over(waiter)) {
 		reply(base->req, waiter);
 	} else if (why == VBD_WAKE_TIMEOUT) {
-		vbd_request_add_header(base->req, "Verbsd-Until", "timed_out");
+		vbd_reply_add_header(&base->req->reply, "Verbsd-Until", "timed_out");
 		reply(base->req, waiter);
 	}
 }

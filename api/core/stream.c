@@ -215,7 +215,7 @@ static bool wake_some(struct vbd_steps *steps)
 
 		vbd_list_remove(&stream->waiting);
 		stream->in_turn = true;
-		vbd_request_wake(stream->req);
+		stream->req->transport->wake(stream->req);
 	}
 	return vbd_list_empty(&streams->waiting);
 }
@@ -273,7 +273,7 @@ static void on_event(struct vbd_watch *watch, bool gone)
 	struct stream *stream = VBD_CONTAINER_OF(watch, struct stream, watch);
 
 	if (!gone && !waits(stream))
-		vbd_request_wake(stream->req);
+		stream->req->transport->wake(stream->req);
 }
 
 /* A heartbeat keeps the stream open in proxies, and detects a client that has gone. */
@@ -283,7 +283,7 @@ static void on_heartbeat(void *arg)
 
 	if (!stream->text)
 		set_text(stream, print_text(":\n\n"));
-	vbd_request_wake(stream->req);
+	stream->req->transport->wake(stream->req);
 }
 
 static void stream_free(void *arg)

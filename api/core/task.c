@@ -342,7 +342,7 @@ static void answer_failed(struct vbd_request *req, struct vbd_object *object, vo
 		object->registry->kind->problem(object, &err);
 	else
 		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "it was deleted in the meantime");
-	vbd_request_acted(req, false);
+	req->acted = false;
 	vbd_reply_problem(req, &err);
 	if (object)
 		vbd_object_unregister(object);

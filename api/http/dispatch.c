@@ -237,7 +237,7 @@ static void reply_no_route(struct vbd_request *req, unsigned int allow)
 	if (allow && req->method == VBD_METHOD_OPTIONS) {
 		vbd_request_add_allow(req, allow);
 		if (allow & 1u << VBD_METHOD_PATCH) /* RFC 5789, 3.1 */
-			vbd_request_add_header(req, "Accept-Patch", "application/json");
+			vbd_reply_add_header(&req->reply, "Accept-Patch", "application/json");
 		vbd_reply_empty(req, 204);
 		return;
 	}

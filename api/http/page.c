@@ -380,7 +380,7 @@ static void finish(struct vbd_page *page)
 		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the list");
 		vbd_reply_problem(page->turns.req, &err);
 	} else {
-		vbd_request_add_header(page->turns.req, "Verbsd-Event", page->event);
+		vbd_reply_add_header(&page->turns.req->reply, "Verbsd-Event", page->event);
 		vbd_reply_json(page->turns.req, 200, &page->out);
 	}
 	free_page(page);

@@ -34,7 +34,7 @@ struct vbd_reader {
 /* A body of unknown length, sent as its bytes come, for as long as the client is connected. */
 struct vbd_feed {
 	/* Fill @buf and return the number of bytes; 0 if there are none now: the server calls again
-	 * after vbd_request_wake(). */
+	 * after `wake` of the transport. */
 	size_t (*read)(void *arg, char *buf, size_t size);
 	void (*free)(void *arg); /* called exactly once, when the answer has ended */
 	void *arg;

@@ -94,17 +94,12 @@ enum vbd_status vbd_request_parse_wait(struct vbd_request *req, struct vbd_error
 	return VBD_OK;
 }
 
-void vbd_request_add_header(struct vbd_request *req, const char *name, const char *value)
-{
-	vbd_reply_add_header(&req->reply, name, value);
-}
-
 void vbd_request_add_retry_after(struct vbd_request *req, unsigned int seconds)
 {
 	char text[16];
 
 	(void)snprintf(text, sizeof(text), "%u", seconds);
-	vbd_request_add_header(req, "Retry-After", text);
+	vbd_reply_add_header(&req->reply, "Retry-After", text);
 }
 
 void vbd_request_add_location(struct vbd_request *req, const char *kind, uint64_t id)
@@ -112,18 +107,13 @@ void vbd_request_add_location(struct vbd_request *req, const char *kind, uint64_
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/v1/%s/%" PRIu64, kind, id);
-	vbd_request_add_header(req, "Location", path);
+	vbd_reply_add_header(&req->reply, "Location", path);
 }
 
 enum vbd_status vbd_request_decode(struct vbd_request *req, const struct vbd_field *fields,
 	size_t n_fields, void *target, struct vbd_error *err)
 {
 	return vbd_decode_all(req->json, "", fields, n_fields, target, &req->faults, err);
-}
-
-void vbd_request_acted(struct vbd_request *req, bool acted)
-{
-	req->acted = acted;
 }
 
 static bool is_audited(const struct vbd_request *req)
@@ -148,7 +138,7 @@ static void send_reply(struct vbd_request *req, void *arg)
 	(void)arg;
 	req->held = false;
 	if (req->keyed && !vbd_keeper_has(req->keeper, req->key_ticket))
-		vbd_request_add_header(req, "Idempotency-Durable", "false");
+		vbd_reply_add_header(&req->reply, "Idempotency-Durable", "false");
 	if (req->parked && !req->abandoned)
 		req->transport->answered(req);
 }
@@ -193,9 +183,9 @@ static void answered(struct vbd_request *req, unsigned int status)
 		char wait[16];
 
 		(void)snprintf(wait, sizeof(wait), "wait=%u", (unsigned int)(req->wait_ms / 1000));
-		vbd_request_add_header(req, "Preference-Applied", wait);
+		vbd_reply_add_header(&req->reply, "Preference-Applied", wait);
 	} else if (req->respond_async && status == 202) {
-		vbd_request_add_header(req, "Preference-Applied", "respond-async");
+		vbd_reply_add_header(&req->reply, "Preference-Applied", "respond-async");
 	}
 	if (req->idem && req->acted) {
 		ticket = req->key_ticket = vbd_idem_store(req->idem, &req->reply);
@@ -301,16 +291,6 @@ void vbd_reply_feed(struct vbd_request *req, const char *content_type, const str
 	answered(req, 200);
 }
 
-enum vbd_status vbd_request_pass_fd(struct vbd_request *req, int fd, struct vbd_error *err)
-{
-	return req->transport->pass_fd(req, fd, err);
-}
-
-void vbd_request_wake(struct vbd_request *req)
-{
-	req->transport->wake(req);
-}
-
 void vbd_request_add_allow(struct vbd_request *req, unsigned int allow)
 {
 	const char *names[VBD_ALLOW_MAX];
@@ -321,7 +301,7 @@ void vbd_request_add_allow(struct vbd_request *req, unsigned int allow)
 	for (size_t i = 0; i < n_names; i++)
 		used += (size_t)snprintf(
 			text + used, sizeof(text) - used, "%s%s", used ? ", " : "", names[i]);
-	vbd_request_add_header(req, "Allow", text);
+	vbd_reply_add_header(&req->reply, "Allow", text);
 }
 
 void vbd_reply_problem_extra(
@@ -333,7 +313,7 @@ void vbd_reply_problem_extra(
 
 	all.faults = &req->faults;
 	if (err->status == VBD_E_UNAUTHORIZED)
-		vbd_request_add_header(req, "WWW-Authenticate", "Bearer realm=\"verbsd\"");
+		vbd_reply_add_header(&req->reply, "WWW-Authenticate", "Bearer realm=\"verbsd\"");
 	if (extra && extra->allow)
 		vbd_request_add_allow(req, extra->allow);
 	status = vbd_problem_http(err, extra);
@@ -351,8 +331,8 @@ void vbd_reply_outcome(
 	struct vbd_problem_extra all = extra ? *extra : (struct vbd_problem_extra){0};
 
 	all.outcome = true;
-	vbd_request_acted(req, true);
-	vbd_request_add_header(req, "Location", err->object);
+	req->acted = true;
+	vbd_reply_add_header(&req->reply, "Location", err->object);
 	vbd_reply_problem_extra(req, err, &all);
 }
 
@@ -449,11 +429,6 @@ enum vbd_status vbd_request_wait_written(struct vbd_request *req, struct vbd_kee
 struct vbd_origin vbd_request_origin(const struct vbd_request *req)
 {
 	return (struct vbd_origin){req->caller, req->labels, req->shares};
-}
-
-void vbd_request_set_sink(struct vbd_request *req, const struct vbd_sink *sink)
-{
-	req->sink = *sink;
 }
 
 void vbd_request_fini(struct vbd_request *req)

@@ -46,9 +46,15 @@ struct vbd_transport {
 	void (*answered)(struct vbd_request *req);
 	/** follow - count the request as a feed until it ends; an error if there are too many */
 	enum vbd_status (*follow)(struct vbd_request *req, struct vbd_error *err);
-	/** wake - implements vbd_request_wake() */
+	/** wake - a feed has bytes again; allowed at any time until `free` of the feed */
 	void (*wake)(struct vbd_request *req);
-	/** pass_fd - implements vbd_request_pass_fd() */
+	/**
+	 * pass_fd - give the client a copy of a descriptor, ahead of the answer
+	 * @fd: stays the caller's
+	 *
+	 * For a handler before its reply, not for a parked request. HEAD gets no descriptor.
+	 * Returns VBD_E_UNIX_SOCKET_ONLY; VBD_E_TOO_MANY_REQUESTS if the client does not read.
+	 */
 	enum vbd_status (*pass_fd)(struct vbd_request *req, int fd, struct vbd_error *err);
 };
 
@@ -79,7 +85,7 @@ struct vbd_request {
 	const struct vbd_transport *transport;
 	const char *headers[VBD_HEADER_COUNT]; /* several lines as one list; NULL: absent */
 	struct vbd_reply reply;
-	struct vbd_sink sink;
+	struct vbd_sink sink; /* of the body; only the route's `open` sets it */
 	struct vbd_idem_entry *idem;
 	struct vbd_keeper *keeper; /* of the row of `idem`; NULL: there is none */
 	bool keyed;		   /* the answer is, or repeats, that of an Idempotency-Key */
@@ -87,7 +93,10 @@ struct vbd_request {
 	struct vbd_faults faults;  /* of the body; for the problem that refuses it */
 	/* A handler that has an error to tell sets it and leaves: see vbd_request_settle(). */
 	struct vbd_error err;
-	bool acted; /* see vbd_request_acted() */
+	/* The request has made an object, which is still there, or begun a command: its answer,
+	 * whatever the status, is kept for its Idempotency-Key, and that of no other request. A
+	 * POST that waits and an answer without an error count as acted. */
+	bool acted;
 	char *body;
 	size_t body_bytes;
 	size_t body_room_bytes;
@@ -125,15 +134,6 @@ enum vbd_status vbd_query_enum(const struct vbd_request *req, const char *name,
 struct vbd_origin vbd_request_origin(const struct vbd_request *req);
 
 /**
- * vbd_request_acted - note whether the request has made an object or begun a command
- * @acted: false if all that it had made is gone again
- *
- * The answer of such a request, whatever its status, is kept for its Idempotency-Key; the answer of
- * any other request is not. A POST that waits and an answer without an error count as acted.
- */
-void vbd_request_acted(struct vbd_request *req, bool acted);
-
-/**
  * vbd_request_decode - fill a struct from the body, as vbd_decode_all() does
  * @err: the first fault; the problem with which the handler answers tells all
  */
@@ -150,9 +150,6 @@ enum vbd_status vbd_request_parse_wait(
 	struct vbd_request *req, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* --- answers --------------------------------------------------------------------------------- */
-
-/** vbd_request_add_header - add a header to the answer, before the reply; @name: static string */
-void vbd_request_add_header(struct vbd_request *req, const char *name, const char *value);
 
 /** vbd_request_add_retry_after - add `Retry-After: SECONDS`, which every 429 and 503 has */
 void vbd_request_add_retry_after(struct vbd_request *req, unsigned int seconds);
@@ -199,20 +196,6 @@ void vbd_reply_stream(
  * Answers too_many_requests if there are too many feeds already.
  */
 void vbd_reply_feed(struct vbd_request *req, const char *content_type, const struct vbd_feed *feed);
-
-/** vbd_request_wake - a feed has bytes again; allowed at any time until `free` of the feed */
-void vbd_request_wake(struct vbd_request *req);
-
-/**
- * vbd_request_pass_fd - give the client a copy of a descriptor, ahead of the answer
- * @fd: stays the caller's
- *
- * Call it before the reply, and not for a parked request. A HEAD request gets no descriptor.
- *
- * Returns VBD_E_UNIX_SOCKET_ONLY; VBD_E_TOO_MANY_REQUESTS if the client does not read.
- */
-enum vbd_status vbd_request_pass_fd(
-	struct vbd_request *req, int fd, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_reply_problem - answer with an error */
 void vbd_reply_problem(struct vbd_request *req, const struct vbd_error *err);
@@ -294,9 +277,6 @@ enum vbd_status vbd_request_wait(struct vbd_request *req, const struct vbd_wait 
 enum vbd_status vbd_request_wait_written(struct vbd_request *req, struct vbd_keeper *keeper,
 	uint64_t ticket, vbd_request_cb go_on, void *arg, struct vbd_error *err) VBD_MUST_CHECK;
 #define VBD_WRITTEN_MS 5000
-
-/** vbd_request_set_sink - set the destination of the body; only from the route's `open` */
-void vbd_request_set_sink(struct vbd_request *req, const struct vbd_sink *sink);
 
 /** vbd_request_fini - free all that a request owns, its idempotency entry too */
 void vbd_request_fini(struct vbd_request *req);

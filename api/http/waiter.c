@@ -69,7 +69,7 @@ void vbd_waiter_run(struct vbd_waiter *waiter, size_t size_bytes, struct vbd_req
 		wait_ms = 0;
 
 	if (req->method != VBD_METHOD_GET)
-		vbd_request_acted(req, true);
+		req->acted = true;
 	waiter->req = req;
 	waiter->answer(waiter, VBD_WAKE_CHANGED);
 	if (!is_over(waiter) && !wait_ms)

@@ -79,7 +79,7 @@ static void reply_outside(struct vbd_request *req, const struct vbd_buffer *buff
 	char text[48];
 
 	(void)snprintf(text, sizeof(text), "bytes */%zu", buffer->mem.size_bytes);
-	vbd_request_add_header(req, "Content-Range", text);
+	vbd_reply_add_header(&req->reply, "Content-Range", text);
 	(void)vbd_error_input(&req->err, VBD_E_RANGE_NOT_SATISFIABLE, "Range",
 		"the Range begins after the end of buffer %" PRIu64 ", which has %zu bytes",
 		buffer->object.id, buffer->mem.size_bytes);
@@ -99,7 +99,7 @@ static void reply_by_header(struct vbd_request *req, struct vbd_buffer *buffer)
 	uint64_t first = 0, length_bytes = 0;
 	char text[96];
 
-	vbd_request_add_header(req, "Accept-Ranges", "bytes");
+	vbd_reply_add_header(&req->reply, "Accept-Ranges", "bytes");
 	switch (vbd_range_parse(asked_range(req), buffer->mem.size_bytes, &first, &length_bytes)) {
 	case VBD_RANGE_WHOLE:
 		reply_range(req, buffer, 200, 0, buffer->mem.size_bytes);
@@ -107,7 +107,7 @@ static void reply_by_header(struct vbd_request *req, struct vbd_buffer *buffer)
 	case VBD_RANGE_PART:
 		(void)snprintf(text, sizeof(text), "bytes %" PRIu64 "-%" PRIu64 "/%zu", first,
 			first + length_bytes - 1, buffer->mem.size_bytes);
-		vbd_request_add_header(req, "Content-Range", text);
+		vbd_reply_add_header(&req->reply, "Content-Range", text);
 		reply_range(req, buffer, 206, first, length_bytes);
 		break;
 	case VBD_RANGE_OUTSIDE:
@@ -274,7 +274,7 @@ static enum vbd_status open_upload(
 	}
 	vbd_buffer_ref(buffer);
 	sink.arg = upload;
-	vbd_request_set_sink(req, &sink);
+	req->sink = sink;
 	return VBD_OK;
 }
 

@@ -170,7 +170,7 @@ static enum vbd_status pass(struct vbd_request *req, const struct vbd_buffer *bu
 		status = vbd_buffer_open(buffer, access == ACCESS_WRITE, &fd, &req->err);
 	if (status != VBD_OK)
 		return status;
-	status = vbd_request_pass_fd(req, fd, &req->err);
+	status = req->transport->pass_fd(req, fd, &req->err);
 	(void)close(fd);
 	return status;
 }

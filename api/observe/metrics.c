@@ -178,7 +178,7 @@ static void reply_stats(struct vbd_request *req, void *arg)
 	copy = text->bytes ? malloc(text->len_bytes) : NULL;
 	if (copy) {
 		memcpy(copy, text->bytes, text->len_bytes);
-		vbd_request_add_header(req, "ETag", text->tag);
+		vbd_reply_add_header(&req->reply, "ETag", text->tag);
 	}
 	vbd_reply_text(req, "application/json", copy, text->len_bytes);
 }

@@ -278,7 +278,7 @@ static void go_on(struct vbd_waiter *base, enum vbd_wake why)
 		return;
 	base->handed_on = true;
 	if (create(req, waiter->begun_ns, &spec, &err) != VBD_OK) {
-		vbd_request_acted(req, false);
+		req->acted = false;
 		refuse(req, &err);
 	}
 }

@@ -176,7 +176,7 @@ static void open_sink(struct vbd_request *req)
 	const struct vbd_sink sink = {
 		.write = sink_write, .close = sink_close, .arg = calloc(1, sizeof(uint64_t))};
 
-	vbd_request_set_sink(req, &sink);
+	req->sink = sink;
 }
 
 static void put_sink(struct vbd_request *req)

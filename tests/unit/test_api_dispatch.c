@@ -101,7 +101,7 @@ static void answer_error(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	test.handled++;
-	vbd_request_acted(req, test.fail_after_acting);
+	req->acted = test.fail_after_acting;
 	(void)vbd_error_set(&err, test.fail_with, "it failed");
 	vbd_reply_problem(req, &err);
 }
@@ -130,7 +130,7 @@ static void sink_close(void *arg)
 
 static void open_sink(struct vbd_request *req)
 {
-	vbd_request_set_sink(req, &(struct vbd_sink){.write = sink_write, .close = sink_close});
+	req->sink = (struct vbd_sink){.write = sink_write, .close = sink_close};
 }
 
 static void put_sink(struct vbd_request *req)

@@ -366,7 +366,7 @@ static void sink_close(void *arg)
 
 static void open_sink(struct vbd_request *req)
 {
-	vbd_request_set_sink(req, &(struct vbd_sink){.write = sink_write, .close = sink_close});
+	req->sink = (struct vbd_sink){.write = sink_write, .close = sink_close};
 }
 
 static void put_sink(struct vbd_request *req)
