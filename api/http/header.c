@@ -195,16 +195,12 @@ enum vbd_status vbd_headers_check(struct vbd_request *req, struct vbd_error *err
 /* Parse a number, which saturates; false if @at does not point to a digit. */
 static bool parse_number(const char **at, uint64_t *ret)
 {
-	uint64_t number = 0;
+	char *end;
 
 	if (**at < '0' || **at > '9')
 		return false;
-	for (; **at >= '0' && **at <= '9'; ++*at) {
-		unsigned int digit = (unsigned int)(**at - '0');
-
-		number = number > (UINT64_MAX - digit) / 10 ? UINT64_MAX : number * 10 + digit;
-	}
-	*ret = number;
+	*ret = strtoull(*at, &end, 10);
+	*at = end;
 	return true;
 }
 
@@ -242,88 +238,66 @@ enum vbd_range vbd_range_parse(
 
 /* --- Prefer ---------------------------------------------------------------------------------- */
 
-/* Find the comma that ends a preference, or the end; a comma inside quotes is skipped. */
-static const char *end_of_preference(const char *at)
+#define VALUE_BYTES 64
+
+/* Copy the value from "= VALUE ; parameters" without its quotes, "" if there is none; false if it
+ * is malformed or too long. */
+static bool copy_value(const char *at, const char *end, char value[VALUE_BYTES])
 {
+	size_t used = 0;
 	bool quoted = false;
 
-	for (; *at && (quoted || *at != ','); at++) {
-		if (*at == '"')
-			quoted = !quoted;
-		else if (quoted && *at == '\\' && at[1])
-			at++;
-	}
-	return at;
-}
-
-static bool ends_value(const char *at)
-{
-	return strchr(",;", at[strspn(at, " \t")]);
-}
-
-static bool parse_seconds(const char *at, unsigned int *ret_wait_s)
-{
-	unsigned int seconds = 0;
-	bool any = false;
-	bool quoted = *at == '"';
-
-	at += quoted;
-	for (;; any = true) {
-		/* A character of a quoted string may have a backslash before it. */
-		at += quoted && *at == '\\' && at[1] >= '0' && at[1] <= '9';
-		if (*at < '0' || *at > '9')
-			break;
-		seconds = seconds * 10 + (unsigned int)(*at++ - '0');
-		if (seconds > VBD_PREFER_WAIT_MAX_S)
-			seconds = VBD_PREFER_WAIT_MAX_S;
-	}
-	if (!any || (quoted && *at++ != '"') || !ends_value(at))
-		return false;
-	*ret_wait_s = seconds;
-	return true;
-}
-
-/* The value of the preference @name at @at; "" without one, NULL if another preference is there. */
-static const char *value_of(const char *at, const char *name)
-{
-	size_t name_bytes = strlen(name);
-
-	if (strncasecmp(at, name, name_bytes) != 0)
-		return NULL;
-	at += name_bytes;
-	if (ends_value(at))
-		return "";
 	at += strspn(at, " \t");
-	return *at == '=' ? at + 1 + strspn(at + 1, " \t") : NULL;
+	if (*at == '=') {
+		at += 1 + strspn(at + 1, " \t");
+		quoted = *at == '"';
+		at += quoted;
+		while (at < end && used < VALUE_BYTES - 1 && !strchr(quoted ? "\"" : " \t;", *at)) {
+			at += quoted && *at == '\\' && at + 1 < end;
+			value[used++] = *at++;
+		}
+	}
+	value[used] = '\0';
+	if (quoted && *at++ != '"')
+		return false;
+	at += strspn(at, " \t");
+	return at >= end || *at == ';';
+}
+
+/* Find the first preference @name whose value consists of @chars, and is empty if there are none.
+ */
+static bool find_preference(
+	const char *list, const char *name, const char *chars, char value[VALUE_BYTES])
+{
+	size_t len;
+
+	for (const char *at = list ? vbd_header_next(list, &len) : NULL; at;
+		at = vbd_header_next(at + len, &len)) {
+		if (strncasecmp(at, name, strlen(name)) == 0 &&
+			copy_value(at + strlen(name), at + len, value) && !*value == !*chars &&
+			!value[strspn(value, chars)])
+			return true;
+	}
+	return false;
 }
 
 bool vbd_prefer_async(const char *value)
 {
-	while (value && *value) {
-		const char *at;
+	char empty[VALUE_BYTES];
 
-		value += strspn(value, " \t,");
-		at = value_of(value, "respond-async");
-		/* RFC 7240, 2: an empty value is none. */
-		if (at && (!*at || (strncmp(at, "\"\"", 2) == 0 && ends_value(at + 2))))
-			return true;
-		value = end_of_preference(value);
-	}
-	return false;
+	return find_preference(value, "respond-async", "", empty);
 }
 
 bool vbd_prefer_wait(const char *value, unsigned int *ret_wait_s)
 {
-	while (value && *value) {
-		const char *at;
+	char digits[VALUE_BYTES];
+	unsigned long wait_s;
 
-		value += strspn(value, " \t,");
-		at = value_of(value, "wait");
-		if (at && parse_seconds(at, ret_wait_s))
-			return true;
-		value = end_of_preference(value);
-	}
-	return false;
+	if (!find_preference(value, "wait", "0123456789", digits))
+		return false;
+	wait_s = strtoul(digits, NULL, 10);
+	*ret_wait_s = wait_s < VBD_PREFER_WAIT_MAX_S ? (unsigned int)wait_s : VBD_PREFER_WAIT_MAX_S;
+	return true;
 }
 
 /* --- If-Match and If-None-Match -------------------------------------------------------------- */

@@ -31,21 +31,16 @@ enum vbd_status vbd_query_u64(const struct vbd_request *req, const char *name, u
 	uint64_t max, uint64_t *ret, struct vbd_error *err)
 {
 	const char *value = vbd_uri_param(&req->uri, name);
-	uint64_t number = 0;
-	bool fits = true;
+	uint64_t number;
 
 	if (!value)
 		return VBD_OK;
 	if (!*value || strspn(value, "0123456789") != strlen(value))
 		return vbd_error_input(err, VBD_E_WRONG_TYPE, name,
 			"%s must be a decimal number, not '%.32s'", name, value);
-	for (const char *at = value; *at && fits; at++) {
-		unsigned int digit = (unsigned int)(*at - '0');
-
-		fits = number <= (UINT64_MAX - digit) / 10;
-		number = fits ? number * 10 + digit : number;
-	}
-	if (!fits || number < min || number > max)
+	errno = 0;
+	number = strtoull(value, NULL, 10);
+	if (errno || number < min || number > max)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, name,
 			"%s must be from %" PRIu64 " to %" PRIu64 ", not %.32s", name, min, max,
 			value);

@@ -134,17 +134,12 @@ static void parse_framing(struct vbd_wire *wire, const char *name, size_t name_b
 		wire->has_host = true;
 	} else if (name_is(name, name_bytes, "Content-Length")) {
 		wire->lengths++;
-		wire->content_bytes = 0;
 		if (!value_bytes || value_bytes > 19)
 			fault(wire, "the Content-Length is empty or has more than 19 digits",
 				HINT_LENGTH);
-		for (size_t i = 0; i < value_bytes && i < 19; i++) {
-			if (value[i] < '0' || value[i] > '9')
-				fault(wire, "the Content-Length is not a decimal number",
-					HINT_LENGTH);
-			wire->content_bytes = wire->content_bytes * 10 +
-					      (uint64_t)(unsigned char)(value[i] - '0');
-		}
+		if (strspn(value, "0123456789") < value_bytes)
+			fault(wire, "the Content-Length is not a decimal number", HINT_LENGTH);
+		wire->content_bytes = strtoull(value, NULL, 10);
 	} else if (name_is(name, name_bytes, "Transfer-Encoding")) {
 		wire->encodings++;
 		wire->chunked = true;
