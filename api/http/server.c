@@ -250,8 +250,7 @@ enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server
 	}
 	vbd_linger_init(&server->linger, loop);
 	vbd_list_init(&server->clients);
-	vbd_list_init(&server->parked);
-	vbd_list_init(&server->feeds);
+	vbd_list_init(&server->held);
 	status = start(server, err);
 	if (status != VBD_OK) {
 		free_server(server, true);
@@ -268,18 +267,14 @@ void vbd_server_set_credentials(
 	vbd_server_recheck(server);
 }
 
-static void notify_stopped(struct vbd_server *server)
-{
-	if (server->stopped_notified)
-		return;
-	server->stopped_notified = true;
-	vbd_timer_clear(server->stop_timer);
-	server->stopped(server->stopped_arg);
-}
-
 static void on_stop_timer(void *arg)
 {
-	notify_stopped(arg);
+	struct vbd_server *server = arg;
+	void (*stopped)(void *arg) = server->stopped;
+
+	server->stopped = NULL;
+	if (stopped)
+		stopped(server->stopped_arg);
 }
 
 void vbd_server_stop(
@@ -292,8 +287,7 @@ void vbd_server_stop(
 	server->stopped_arg = arg;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(server->endpoints); i++)
 		vbd_server_accept_stop(&server->endpoints[i], false);
-	vbd_server_end_parked(server);
-	vbd_server_wake_feeds(server);
+	vbd_server_end_held(server);
 	vbd_server_cut_idle(server);
 	vbd_timer_set(server->stop_timer, vbd_list_empty(&server->clients) ? 0 : grace_ms);
 }
@@ -302,8 +296,7 @@ void vbd_server_destroy(struct vbd_server *server)
 {
 	if (!server)
 		return;
-	vbd_server_end_parked(server);
-	vbd_server_wake_feeds(server);
+	vbd_server_end_held(server);
 	vbd_server_end_handshakes(server);
 	free_server(server, false);
 }

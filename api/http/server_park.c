@@ -245,7 +245,7 @@ static enum vbd_status transport_park(struct vbd_request *req, uint64_t timeout_
 	status = take_share(exchange, VBD_SHARE_WAITING, "requests wait", err);
 	if (status != VBD_OK)
 		return status;
-	vbd_list_append(&server->parked, &exchange->link);
+	vbd_list_append(&server->held, &exchange->link);
 	status = watch(exchange, err);
 	if (status == VBD_OK && timeout_ms)
 		status = vbd_timer_create(
@@ -279,47 +279,63 @@ static void end_parked(struct vbd_exchange *exchange, const struct vbd_error *er
 	resume(exchange);
 }
 
-void vbd_server_end_parked(struct vbd_server *server)
+/* Visit each request that waits and each feed. A visit may end others as well. */
+static void visit_held(struct vbd_server *server, void (*visit)(struct vbd_exchange *exchange))
 {
 	struct vbd_exchange *exchange;
+	struct vbd_link left;
+
+	vbd_list_init(&left);
+	vbd_list_for_each (link, &server->held) {
+		vbd_list_remove(link);
+		vbd_list_append(&left, link);
+	}
+	while ((exchange = VBD_LIST_FIRST(&left, struct vbd_exchange, link))) {
+		vbd_list_remove(&exchange->link);
+		vbd_list_append(&server->held, &exchange->link);
+		visit(exchange);
+	}
+}
+
+static void end(struct vbd_exchange *exchange)
+{
 	struct vbd_error err = {0};
 
 	(void)vbd_error_set(&err, VBD_E_STOPPING, "the server is stopping");
-	while ((exchange = VBD_LIST_FIRST(&server->parked, struct vbd_exchange, link)))
+	if (exchange->is_feed)
+		resume(exchange);
+	else
 		end_parked(exchange, &err);
 }
 
-static bool may_stay(struct vbd_exchange *exchange, struct vbd_error *err)
+void vbd_server_end_held(struct vbd_server *server)
 {
-	struct vbd_client *client = exchange->client;
-
-	if (vbd_dispatch_may_stay(client->endpoint->server->dispatch, &exchange->req, &client->peer,
-		    err) != VBD_OK)
-		return false;
-	note_expiry(exchange);
-	return true;
+	visit_held(server, end);
 }
 
 /* A request that did its work answers with the state of its object; the sender made it when it was
  * allowed to. */
+static void recheck(struct vbd_exchange *exchange)
+{
+	struct vbd_client *client = exchange->client;
+	struct vbd_error err = {0};
+
+	if (!exchange->req.caller)
+		return;
+	if (vbd_dispatch_may_stay(client->endpoint->server->dispatch, &exchange->req, &client->peer,
+		    &err) == VBD_OK)
+		note_expiry(exchange);
+	else if (exchange->is_feed)
+		hang_up(exchange, true);
+	else
+		end_parked(exchange, &err);
+}
+
 void vbd_server_recheck(struct vbd_server *server)
 {
 	vbd_timer_clear(server->expiry);
 	server->expires_wall_s = 0;
-	vbd_list_for_each (link, &server->parked) {
-		struct vbd_exchange *exchange = VBD_CONTAINER_OF(link, struct vbd_exchange, link);
-		struct vbd_error err = {0};
-
-		if (exchange->req.caller && !may_stay(exchange, &err))
-			end_parked(exchange, &err);
-	}
-	vbd_list_for_each (link, &server->feeds) {
-		struct vbd_exchange *exchange = VBD_CONTAINER_OF(link, struct vbd_exchange, link);
-		struct vbd_error err = {0};
-
-		if (!may_stay(exchange, &err))
-			hang_up(exchange, true);
-	}
+	visit_held(server, recheck);
 }
 
 /* --- feeds ----------------------------------------------------------------------------------- */
@@ -332,7 +348,7 @@ static enum vbd_status transport_follow(struct vbd_request *req, struct vbd_erro
 
 	if (status != VBD_OK)
 		return status;
-	vbd_list_append(&exchange->client->endpoint->server->feeds, &exchange->link);
+	vbd_list_append(&exchange->client->endpoint->server->held, &exchange->link);
 	exchange->is_feed = true;
 	return VBD_OK;
 }
@@ -349,12 +365,6 @@ bool vbd_exchange_rest(struct vbd_exchange *exchange)
 static void transport_wake(struct vbd_request *req)
 {
 	resume(VBD_CONTAINER_OF(req, struct vbd_exchange, req));
-}
-
-void vbd_server_wake_feeds(struct vbd_server *server)
-{
-	vbd_list_for_each (link, &server->feeds)
-		resume(VBD_CONTAINER_OF(link, struct vbd_exchange, link));
 }
 
 /* --- the transport --------------------------------------------------------------------------- */

@@ -95,9 +95,8 @@ struct vbd_server {
 	struct vbd_tls *tls; /* NULL: no endpoint has TLS */
 	struct vbd_server_endpoint endpoints[VBD_SERVER_SOCKETS_MAX];
 	bool stopping;
-	bool stopped_notified;
 	struct vbd_timer *stop_timer; /* server_client.c arms it when the last client is gone */
-	void (*stopped)(void *arg);
+	void (*stopped)(void *arg);   /* NULL once it was called */
 	void *stopped_arg;
 
 	/* server_accept.c */
@@ -109,8 +108,7 @@ struct vbd_server {
 	struct vbd_link clients;
 
 	/* server_park.c */
-	struct vbd_link parked; /* of struct vbd_exchange */
-	struct vbd_link feeds;	/* of struct vbd_exchange */
+	struct vbd_link held; /* of struct vbd_exchange: parked requests and feeds */
 	struct vbd_timer *expiry;
 	uint64_t
 		expires_wall_s; /* when the first token or certificate of theirs expires; 0: none */
@@ -180,12 +178,12 @@ struct vbd_exchange {
 	bool looked_at;	      /* in each run of MHD */
 	bool gone;	      /* the client has left */
 	bool is_feed;	      /* the answer is without end */
-	struct vbd_link link; /* in `parked` or `feeds` of the server */
+	struct vbd_link link; /* in `held` of the server */
 	/* Called when the client has ended its stream, or is @gone; NULL unless the request is
 	 * parked or a feed. */
 	void (*hang_up)(struct vbd_exchange *exchange, bool gone);
 	bool has_share;	 /* not for a wait for the disk, of some milliseconds */
-	bool of_control; /* the share that it has in `parked` or `feeds` is control's */
+	bool of_control; /* the share that it has is control's */
 	struct vbd_timer *timeout;
 	vbd_request_cb on_timeout;
 	vbd_request_cb on_gone;
@@ -291,11 +289,9 @@ enum vbd_status vbd_server_park_start(
  * that waits is answered 401, a feed is cut off */
 void vbd_server_recheck(struct vbd_server *server);
 
-/** vbd_server_end_parked - answer each parked request, with `stopping` unless it replies itself */
-void vbd_server_end_parked(struct vbd_server *server);
-
-/** vbd_server_wake_feeds - resume all feeds, which end since the server stops */
-void vbd_server_wake_feeds(struct vbd_server *server);
+/** vbd_server_end_held - answer each parked request, with `stopping` unless it replies itself, and
+ * resume all feeds, which end since the server stops */
+void vbd_server_end_held(struct vbd_server *server);
 
 /* --- server_client.c ------------------------------------------------------------------------- */
 

@@ -247,7 +247,7 @@ static struct {
 	struct vbd_server_config config;
 	struct vbd_server *server;
 	uint16_t port;
-	struct vbd_request *waiting;
+	struct vbd_request *waiting, *next;
 	unsigned int stopped, turned_away, readers_freed, feeds_freed, sinks_closed;
 	size_t sunk_bytes;
 	unsigned int descriptors;  /* of the process before the loop */
@@ -268,6 +268,9 @@ static void on_wait_over(struct vbd_request *req, void *arg)
 	(void)arg;
 	test.waiting = NULL;
 	vbd_reply_empty(req, 204);
+	if (test.next && test.next != req)
+		vbd_reply_empty(test.next, 204);
+	test.next = NULL;
 }
 
 static void get_wait(struct vbd_request *req)
@@ -862,6 +865,23 @@ SERVER_TEST(test_server__callers_that_are_gone_lose_what_is_open)
 	(void)close(waiting);
 	(void)close(following);
 	(void)close(other);
+}
+
+/* As the audit event of a POST answers the GET that waits for events. */
+SERVER_TEST(test_server__who_is_gone_may_answer_the_next_one_that_waits)
+{
+	int gone, next;
+
+	know(true, 0, 0);
+	start();
+	gone = ask(AS("a", "/v1/wait"), 1, 0);
+	next = ask(AS("b", "/v1/wait"), 2, 0);
+	test.next = test.waiting;
+	know(false, 0, 0);
+	UNTIL(stats()->parked == 0);
+	(void)heard(next, "\r\n\r\n");
+	(void)close(gone);
+	(void)close(next);
 }
 
 /* --- a full server --------------------------------------------------------------------------- */
