@@ -17,6 +17,7 @@ struct vbd_server;
 
 /* How long requests took, by operation and HTTP status. */
 struct vbd_duration {
+	struct vbd_duration *next;
 	const char *operation; /* operationId in openapi.yaml; "none": the request had no route */
 	unsigned int status;
 	struct vbd_histogram times;
@@ -24,10 +25,8 @@ struct vbd_duration {
 
 /* All zero: no requests yet. */
 struct vbd_durations {
-	struct vbd_duration **pairs; /* in the order of their first requests */
-	size_t count;
-	size_t room;
-	struct vbd_histogram all; /* of all pairs */
+	struct vbd_duration *first; /* in the order of their first requests */
+	struct vbd_histogram all;   /* of all pairs */
 };
 
 /**

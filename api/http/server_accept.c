@@ -19,13 +19,10 @@
 static void set_timer(struct vbd_server_endpoint *endpoint)
 {
 	MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
-	bool has_timeout = MHD_get_timeout(endpoint->mhd, &timeout_ms) == MHD_YES;
 
-	if (!endpoint->run_soon && !(has_timeout && timeout_ms == 0))
-		vbd_server_wake_undrained(endpoint);
 	if (endpoint->run_soon)
 		return;
-	if (has_timeout)
+	if (MHD_get_timeout(endpoint->mhd, &timeout_ms) == MHD_YES)
 		vbd_timer_set(endpoint->timer, timeout_ms);
 	else
 		vbd_timer_clear(endpoint->timer);

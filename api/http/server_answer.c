@@ -6,38 +6,20 @@
 
 /* --- how long requests took ------------------------------------------------------------------ */
 
-static bool make_room(struct vbd_durations *durations)
-{
-	size_t room = durations->room ? durations->room * 2 : 64;
-	struct vbd_duration **pairs;
-
-	if (durations->count < durations->room)
-		return true;
-	pairs = reallocarray(durations->pairs, room, sizeof(*pairs));
-	if (!pairs)
-		return false;
-	durations->pairs = pairs;
-	durations->room = room;
-	return true;
-}
-
 static struct vbd_duration *find_or_make(
 	struct vbd_durations *durations, const char *operation, unsigned int status)
 {
-	struct vbd_duration *pair;
+	struct vbd_duration **at = &durations->first;
 
-	for (size_t i = 0; i < durations->count; i++) {
-		pair = durations->pairs[i];
-		if (pair->status == status && strcmp(pair->operation, operation) == 0)
-			return pair;
+	while (*at && ((*at)->status != status || strcmp((*at)->operation, operation) != 0))
+		at = &(*at)->next;
+	if (!*at)
+		*at = calloc(1, sizeof(**at));
+	if (*at) {
+		(*at)->operation = operation;
+		(*at)->status = status;
 	}
-	pair = make_room(durations) ? calloc(1, sizeof(*pair)) : NULL;
-	if (!pair)
-		return NULL;
-	pair->operation = operation;
-	pair->status = status;
-	durations->pairs[durations->count++] = pair;
-	return pair;
+	return *at;
 }
 
 void vbd_durations_add(struct vbd_durations *durations, const char *operation, unsigned int status,
@@ -52,11 +34,16 @@ void vbd_durations_add(struct vbd_durations *durations, const char *operation, u
 
 void vbd_durations_fini(struct vbd_durations *durations)
 {
-	for (size_t i = 0; i < durations->count; i++)
-		free(durations->pairs[i]);
-	free(durations->pairs);
+	struct vbd_duration *pair;
+
+	while ((pair = durations->first)) {
+		durations->first = pair->next;
+		free(pair);
+	}
 	*durations = (struct vbd_durations){0};
 }
+
+/* --- answers --------------------------------------------------------------------------------- */
 
 #define STREAM_BLOCK_BYTES ((size_t)262144)
 /* A longer body in memory is passed on in blocks, so that the client's progress can be seen. */

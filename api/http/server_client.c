@@ -84,11 +84,6 @@ void vbd_client_set_deadline(struct vbd_client *client, uint64_t timeout_ms)
 	vbd_timer_set(client->timer, timeout_ms);
 }
 
-void vbd_client_clear_deadline(struct vbd_client *client)
-{
-	client->deadline_ns = 0;
-}
-
 static uint32_t head_timeout_ms(const struct vbd_client *client)
 {
 	const struct vbd_server_config *config = &client->endpoint->server->config;
@@ -124,11 +119,6 @@ void vbd_client_end(struct vbd_client *client)
 	/* MHD starts a pipelined request before the next turn, and so before a deadline of 0. The
 	 * answer to a feed that ends at a stop was begun with a connection that stays. */
 	vbd_client_set_deadline(client, client->hung_up || server->stopping ? 0 : idle_ms);
-}
-
-void vbd_client_set_known(struct vbd_client *client)
-{
-	vbd_seat_set_known(&client->seat);
 }
 
 /* --- hang-ups -------------------------------------------------------------------------------- */

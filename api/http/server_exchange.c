@@ -131,7 +131,7 @@ static void check_seat(struct vbd_exchange *exchange)
 	struct vbd_error err = {0};
 
 	if (req->role != VBD_ROLE_NONE)
-		vbd_client_set_known(client);
+		vbd_seat_set_known(&client->seat);
 	if (req->role == VBD_ROLE_CONTROL || (req->route && req->route->role == VBD_ROLE_NONE) ||
 		vbd_seat_may_ask(client->endpoint->server->admission, &client->seat))
 		return;
@@ -199,7 +199,7 @@ static bool finish(struct vbd_exchange *exchange)
 
 	if (!exchange->ran) {
 		exchange->ran = true;
-		vbd_client_clear_deadline(exchange->client);
+		exchange->client->deadline_ns = 0;
 		vbd_dispatch_run(exchange->client->endpoint->server->dispatch, req);
 	}
 	if (exchange->gone)

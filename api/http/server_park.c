@@ -355,7 +355,7 @@ static enum vbd_status transport_follow(struct vbd_request *req, struct vbd_erro
 
 bool vbd_exchange_rest(struct vbd_exchange *exchange)
 {
-	vbd_client_clear_deadline(exchange->client);
+	exchange->client->deadline_ns = 0;
 	if (vbd_client_watch(exchange->client, NULL) != VBD_OK)
 		return false;
 	vbd_exchange_suspend(exchange);

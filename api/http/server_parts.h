@@ -82,7 +82,6 @@ struct vbd_server_endpoint {
 
 	/* server_tls.c */
 	struct vbd_link turns; /* of struct vbd_client, by tls.turn: bytes of a handshake wait */
-	struct vbd_link undrained; /* of struct vbd_client, by tls.undrained */
 };
 
 struct vbd_server {
@@ -126,7 +125,6 @@ struct vbd_client_tls {
 	bool requested;		    /* the first request has begun, so the handshake is over */
 	struct vbd_fd_watch *watch; /* while it rests and nothing is there to read */
 	struct vbd_link turn;
-	struct vbd_link undrained;
 };
 
 struct vbd_client {
@@ -136,7 +134,7 @@ struct vbd_client {
 	int fd;
 	struct vbd_exchange *exchange; /* the current one, from the request line on, or NULL */
 	struct vbd_timer *timer;
-	uint64_t deadline_ns;	     /* 0: none */
+	uint64_t deadline_ns;	     /* 0: none; other files may clear it */
 	uint64_t armed_ns;	     /* when the timer fires; 0: not set */
 	bool spared;		     /* once, since the daemon was late; of this request */
 	struct vbd_fd_watch *hangup; /* for the end of the client's stream, then of its reading */
@@ -312,21 +310,15 @@ enum vbd_status vbd_client_watch(struct vbd_client *client, struct vbd_error *er
 /** vbd_client_cut - disconnect; MHD ends the request, if there is one, in a later turn */
 void vbd_client_cut(struct vbd_client *client);
 
-/** vbd_client_set_known - the client has shown a credential: it may stay longer without a request
- */
-void vbd_client_set_known(struct vbd_client *client);
-
 /** vbd_client_begin - begin a request, whose head must be complete in header_timeout_ms */
 void vbd_client_begin(struct vbd_client *client, struct vbd_exchange *exchange);
 
 /** vbd_client_end - end a request; the next one must begin in idle_timeout_ms */
 void vbd_client_end(struct vbd_client *client);
 
-/** vbd_client_set_deadline - disconnect in @timeout_ms, unless the deadline is set anew */
+/** vbd_client_set_deadline - disconnect in @timeout_ms, unless the deadline is set anew or taken
+ * away (0) */
 void vbd_client_set_deadline(struct vbd_client *client, uint64_t timeout_ms);
-
-/** vbd_client_clear_deadline - set no deadline for the client */
-void vbd_client_clear_deadline(struct vbd_client *client);
 
 /** vbd_server_cut_idle - disconnect the clients that have not sent a complete head */
 void vbd_server_cut_idle(struct vbd_server *server);
@@ -347,9 +339,6 @@ void vbd_client_tls_go_on(struct vbd_client *client);
 
 /** vbd_server_take_turns - let the next handshakes go on in the next MHD_run() */
 void vbd_server_take_turns(struct vbd_server_endpoint *endpoint);
-
-/** vbd_server_wake_undrained - after MHD_run(): make MHD read again from clients with bytes left */
-void vbd_server_wake_undrained(struct vbd_server_endpoint *endpoint);
 
 /** vbd_server_end_handshakes - resume all handshakes: MHD_stop_daemon() aborts if one is suspended
  */

@@ -3,8 +3,8 @@
  * MHD alone is no server of HTTPS on the loop. A handshake that waits for its client makes MHD run
  * without end (MHD_run_tls_handshake_() does not clear the readiness), MHD computes all handshakes
  * that are ready in one run, and it takes GNUTLS_E_AGAIN for an empty socket, although GnuTLS also
- * returns it behind a KeyUpdate. A function that reads for GnuTLS cures all three: it suspends
- * handshakes until there is something to read and it is their turn, and notes who read last.
+ * returns it behind a KeyUpdate. A function that reads for GnuTLS cures the first two: it suspends
+ * handshakes until there is something to read and it is their turn. A hook cures the third.
  */
 #include "api/http/server_parts.h"
 
@@ -114,8 +114,6 @@ static ssize_t pull(gnutls_transport_ptr_t arg, void *buf, size_t size)
 		return 0;
 	}
 	tls->greeted = true;
-	if (vbd_list_empty(&tls->undrained))
-		vbd_list_append(&client->endpoint->undrained, &tls->undrained);
 	return got;
 }
 
@@ -127,27 +125,22 @@ static int pull_timeout(gnutls_transport_ptr_t arg, unsigned int timeout_ms)
 	return 1;
 }
 
-static void wake(struct vbd_client *client)
+/* GnuTLS has read a KeyUpdate, and will tell MHD that nothing is there to read. A connection that
+ * is resumed is ready for MHD. */
+static int on_key_update(gnutls_session_t session, unsigned int type, unsigned int when,
+	unsigned int incoming, const gnutls_datum_t *message)
 {
-	bool suspended = client->tls.resting || (client->exchange && client->exchange->suspended);
-	char byte;
+	struct vbd_client *client = gnutls_transport_get_ptr(session);
 
-	if (suspended || recv(client->fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) <= 0)
-		return;
-	/* A resumed connection is ready for MHD. */
+	(void)type;
+	(void)when;
+	(void)message;
+	if (!incoming)
+		return 0;
 	MHD_suspend_connection(client->mhd);
 	MHD_resume_connection(client->mhd);
 	vbd_server_run_soon(client->endpoint);
-}
-
-void vbd_server_wake_undrained(struct vbd_server_endpoint *endpoint)
-{
-	struct vbd_client *client;
-
-	while ((client = VBD_LIST_FIRST(&endpoint->undrained, struct vbd_client, tls.undrained))) {
-		vbd_list_remove(&client->tls.undrained);
-		wake(client);
-	}
+	return 0;
 }
 
 /* --- begin and end --------------------------------------------------------------------------- */
@@ -159,7 +152,6 @@ void vbd_client_tls_begin(struct vbd_client *client, struct MHD_Connection *mhd)
 	gnutls_session_t session = info ? info->tls_session : NULL;
 
 	vbd_list_init(&client->tls.turn);
-	vbd_list_init(&client->tls.undrained);
 	if (!session)
 		return;
 	client->tls.session = session;
@@ -168,6 +160,8 @@ void vbd_client_tls_begin(struct vbd_client *client, struct MHD_Connection *mhd)
 	gnutls_transport_set_ptr2(session, client, (gnutls_transport_ptr_t)(intptr_t)client->fd);
 	gnutls_transport_set_pull_function(session, pull);
 	gnutls_transport_set_pull_timeout_function(session, pull_timeout);
+	gnutls_handshake_set_hook_function(
+		session, GNUTLS_HANDSHAKE_KEY_UPDATE, GNUTLS_HOOK_POST, on_key_update);
 	vbd_tls_peer_begin(&client->tls.peer, client->endpoint->server->tls, session);
 }
 
@@ -204,6 +198,5 @@ void vbd_client_tls_end(struct vbd_client *client)
 		report_refusal(client);
 	vbd_fd_watch_stop(client->tls.watch);
 	vbd_list_remove(&client->tls.turn);
-	vbd_list_remove(&client->tls.undrained);
 	vbd_tls_peer_end(&client->tls.peer);
 }

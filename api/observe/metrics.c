@@ -231,8 +231,7 @@ static void put_durations(struct vbd_metrics_text *out, const struct vbd_duratio
 	vbd_metrics_family(out, "verbsd_http_request_duration_seconds", "histogram",
 		"Time from the head of a request to the head of its answer, waits included, by "
 		"operation of the contract and HTTP status.");
-	for (size_t i = 0; i < durations->count; i++) {
-		const struct vbd_duration *pair = durations->pairs[i];
+	for (const struct vbd_duration *pair = durations->first; pair; pair = pair->next) {
 		char code[8];
 
 		(void)snprintf(code, sizeof(code), "%u", pair->status);

@@ -128,18 +128,23 @@ TEST(test_ports__what_only_the_driver_knows_is_untyped)
 TEST(test_durations__a_pair_of_operation_and_status_has_its_own_times)
 {
 	struct vbd_durations durations = {0};
+	const struct vbd_duration *first, *last;
+	size_t count = 1;
 
 	for (unsigned int i = 0; i < 200; i++)
 		vbd_durations_add(&durations, "list_buffers", 200 + i % 100, 1000);
 	vbd_durations_add(&durations, "list_buffers", 200, 3000);
 	vbd_durations_add(&durations, NULL, 404, 5000);
-	assert_int_equal(durations.count, 101);
-	assert_string_equal(durations.pairs[0]->operation, "list_buffers");
-	assert_int_equal(durations.pairs[0]->status, 200);
-	assert_int_equal(vbd_counter_get(&durations.pairs[0]->times.count), 3);
-	assert_int_equal(vbd_counter_get(&durations.pairs[0]->times.sum), 5000);
-	assert_string_equal(durations.pairs[100]->operation, "none");
+	first = durations.first;
+	assert_string_equal(first->operation, "list_buffers");
+	assert_int_equal(first->status, 200);
+	assert_int_equal(vbd_counter_get(&first->times.count), 3);
+	assert_int_equal(vbd_counter_get(&first->times.sum), 5000);
+	for (last = first; last->next; last = last->next)
+		count++;
+	assert_int_equal(count, 101);
+	assert_string_equal(last->operation, "none");
 	assert_int_equal(vbd_counter_get(&durations.all.count), 202);
 	vbd_durations_fini(&durations);
-	assert_int_equal(durations.count, 0);
+	assert_null(durations.first);
 }
