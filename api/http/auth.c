@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/auth.h"
 
+#include "api/http/uri.h"
+
 #include <gnutls/gnutls.h>
 
 #include <strings.h>
@@ -221,12 +223,6 @@ static struct vbd_caller *caller_of_user(const struct vbd_credentials *credentia
 	return NULL;
 }
 
-/* The caller "control": its clients may do everything. */
-static struct vbd_caller *control_caller(const struct vbd_credentials *credentials)
-{
-	return credentials->control;
-}
-
 VBD_ENUM_NAMES(vbd_auth_means_name, enum vbd_auth_means, VBD_AUTH_MAP)
 
 static void by_token(const struct vbd_auth_rules *rules, const char *authorization,
@@ -276,7 +272,7 @@ enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
 			caller_of_user(credentials, peer->uid, peer->gids, peer->n_gids, &cause);
 	} else if (open && peer->loopback) {
 		identity.means = VBD_AUTH_LOOPBACK;
-		identity.caller = vbd_caller_ref(control_caller(credentials));
+		identity.caller = vbd_caller_ref(credentials->control);
 	} else if (peer->n_cert_names) {
 		by_certificate(rules, peer, now_wall_s, &identity, &cause);
 	}
@@ -287,21 +283,8 @@ enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
 	return VBD_OK;
 }
 
-/* RFC 3986, 3.2.2: reg-name, of which an IPv4 address is one. */
-static bool is_reg_name(const char *text, size_t len)
-{
-	static const char marks[] = "-._~%!$&'()*+,;=";
-
-	for (size_t i = 0; i < len; i++) {
-		char c = text[i];
-
-		if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
-			continue;
-		if (!strchr(marks, c))
-			return false;
-	}
-	return true;
-}
+/* RFC 3986, 3.2.2: of a reg-name, of which an IPv4 address is one. */
+#define NAME_CHARACTERS VBD_ALPHANUMERIC "-._~%!$&'()*+,;="
 
 /* Find the host in "name:port", "[::1]:port" or either without port, and write it to @name, without
  * brackets; false if @host has another form. */
@@ -317,7 +300,7 @@ static bool host_name(const char *host, char name[HOST_BYTES])
 		return false;
 	memcpy(name, start, len);
 	name[len] = '\0';
-	if (literal ? !vbd_addr_parse_gid(name, addr) : !is_reg_name(name, len))
+	if (literal ? !vbd_addr_parse_gid(name, addr) : name[strspn(name, NAME_CHARACTERS)])
 		return false;
 	if (*port == ':')
 		port += 1 + strspn(port + 1, "0123456789");

@@ -197,11 +197,7 @@ static void copy_no_memory(struct vbd_reply *copy, const struct vbd_reply *reply
 	copy->body = NULL;
 	copy->public_body = NULL;
 	copy->has_secrets = false;
-	copy->status = 507;
-	copy->code = vbd_status_code(VBD_E_NO_MEMORY);
-	copy->content_type = "application/problem+json";
-	copy->static_body = vbd_problem_no_memory();
-	copy->body_bytes = strlen(copy->static_body);
+	vbd_reply_no_memory(copy);
 }
 
 static enum vbd_status repeat(struct vbd_idem_entry *entry,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/problem.h"
 
+#include "api/http/reply.h"
 #include "api/http/router.h"
 #include "api/json/parse.h"
 #include "api/json/writer.h"
@@ -190,8 +191,13 @@ void vbd_problem_of_item(
 		set_item(&faults->items[i], singular, index);
 }
 
-const char *vbd_problem_no_memory(void)
+void vbd_reply_no_memory(struct vbd_reply *reply)
 {
-	return "{\"type\":\"/v1/glossary/no_memory\",\"title\":\"Out of memory\","
-	       "\"status\":507,\"code\":\"no_memory\",\"detail\":\"no memory for the answer\"}\n";
+	reply->static_body =
+		"{\"type\":\"/v1/glossary/no_memory\",\"title\":\"Out of memory\","
+		"\"status\":507,\"code\":\"no_memory\",\"detail\":\"no memory for the answer\"}\n";
+	reply->body_bytes = strlen(reply->static_body);
+	reply->content_type = "application/problem+json";
+	reply->code = vbd_status_code(VBD_E_NO_MEMORY);
+	reply->status = 507;
 }

@@ -11,6 +11,7 @@
 
 struct vbd_encoder;
 struct vbd_faults;
+struct vbd_reply;
 
 /* Members of a problem that struct vbd_error does not have; zero means absent. */
 struct vbd_problem_extra {
@@ -42,7 +43,7 @@ void vbd_put_problem(struct vbd_encoder *out, const struct vbd_error *err,
 void vbd_problem_of_item(
 	struct vbd_error *err, struct vbd_faults *faults, const char *singular, size_t index);
 
-/** vbd_problem_no_memory - the document of no_memory, which needs no memory; static */
-const char *vbd_problem_no_memory(void);
+/** vbd_reply_no_memory - make an answer without a body that of no_memory, which needs no memory */
+void vbd_reply_no_memory(struct vbd_reply *reply);
 
 #endif

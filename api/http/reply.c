@@ -25,7 +25,7 @@ const char *vbd_reply_find_header(const struct vbd_reply *reply, const char *nam
 	return NULL;
 }
 
-static void free_bodies(struct vbd_reply *reply)
+void vbd_reply_fini(struct vbd_reply *reply)
 {
 	free(reply->body);
 	free(reply->public_body);
@@ -33,18 +33,5 @@ static void free_bodies(struct vbd_reply *reply)
 		reply->reader.free(reply->reader.arg);
 	if (reply->feed.free)
 		reply->feed.free(reply->feed.arg);
-}
-
-void vbd_reply_fini(struct vbd_reply *reply)
-{
-	free_bodies(reply);
 	*reply = (struct vbd_reply){0};
-}
-
-void vbd_reply_drop(struct vbd_reply *reply)
-{
-	bool close = reply->close;
-
-	vbd_reply_fini(reply);
-	reply->close = close;
 }

@@ -65,9 +65,6 @@ void vbd_reply_add_header(struct vbd_reply *reply, const char *name, const char 
 /** vbd_reply_find_header - the value of a header; NULL if it is absent */
 const char *vbd_reply_find_header(const struct vbd_reply *reply, const char *name);
 
-/** vbd_reply_drop - free all that an answer has: another one takes its place on the connection */
-void vbd_reply_drop(struct vbd_reply *reply);
-
 /** vbd_reply_fini - free the bodies of an answer, and zero it; a zeroed answer is allowed */
 void vbd_reply_fini(struct vbd_reply *reply);
 

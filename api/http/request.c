@@ -150,10 +150,12 @@ static bool settle(struct vbd_request *req)
 {
 	const char *tag = vbd_reply_find_header(&req->reply, "ETag");
 	const struct vbd_condition_of of = {.what = req->path, .tag = tag};
+	const bool close = req->reply.close;
 	struct vbd_error err = {0};
 
 	if (vbd_condition_check(req, &of, &err) != VBD_OK) {
-		vbd_reply_drop(&req->reply);
+		vbd_reply_fini(&req->reply);
+		req->reply.close = close;
 		vbd_reply_problem(req, &err);
 		return true;
 	}
@@ -200,11 +202,7 @@ static void set_document(struct vbd_request *req, const char *content_type, stru
 
 	req->reply.content_type = content_type;
 	if (!text) {
-		req->reply.content_type = "application/problem+json";
-		req->reply.static_body = vbd_problem_no_memory();
-		req->reply.body_bytes = strlen(req->reply.static_body);
-		req->reply.status = 507;
-		req->reply.code = vbd_status_code(VBD_E_NO_MEMORY);
+		vbd_reply_no_memory(&req->reply);
 		return;
 	}
 	req->reply.body = text;

@@ -246,6 +246,7 @@ enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server
 	for (size_t i = 0; i < VBD_ARRAY_LEN(server->endpoints); i++) {
 		server->endpoints[i].listen_fd = -1;
 		vbd_list_init(&server->endpoints[i].turns);
+		vbd_list_init(&server->endpoints[i].suspects);
 	}
 	vbd_linger_init(&server->linger, loop);
 	vbd_list_init(&server->clients);

@@ -124,47 +124,31 @@ static size_t read_text(void *arg, uint64_t offset, char *buf, size_t size)
 	return size;
 }
 
-static struct vbd_reader reader_of(const struct vbd_reply *reply)
-{
-	return (struct vbd_reader){
-		.read = read_text,
-		.free = reply->body ? free : NULL,
-		/* The cast is safe: read_text() does not change the bytes. */
-		.arg = reply->body ? reply->body : (void *)reply->static_body,
-		.length_bytes = reply->body_bytes,
-	};
-}
-
-/* Make a response of a body that is longer than a block. */
-static struct MHD_Response *make_long(struct vbd_exchange *exchange)
+/* Make a response of a body in memory. One that is longer than a block has a deadline for each
+ * block, and one for all of it. */
+static struct MHD_Response *make_text(struct vbd_exchange *exchange)
 {
 	const struct vbd_server *server = exchange->client->endpoint->server;
 	struct vbd_reply *reply = &exchange->req.reply;
-	const struct vbd_reader reader = reader_of(reply);
-	const uint64_t until_ns =
-		vbd_loop_now_ns(server->loop) + server->config.answer_timeout_ms * VBD_NS_PER_MS;
-	struct MHD_Response *response = make_stream(exchange, &reader, TEXT_BLOCK_BYTES, until_ns);
+	const char *fixed = reply->static_body ? reply->static_body : "";
+	/* The cast is safe: neither MHD nor read_text() changes the bytes. */
+	void *bytes = reply->body ? reply->body : (void *)fixed;
+	const struct vbd_reader reader = {.read = read_text,
+		.free = reply->body ? free : NULL,
+		.arg = bytes,
+		.length_bytes = reply->body_bytes};
+	struct MHD_Response *response;
 
+	if (reply->body_bytes > TEXT_BLOCK_BYTES)
+		response = make_stream(exchange, &reader, TEXT_BLOCK_BYTES,
+			vbd_loop_now_ns(server->loop) +
+				server->config.answer_timeout_ms * VBD_NS_PER_MS);
+	else
+		response = MHD_create_response_from_buffer(reply->body_bytes, bytes,
+			reply->body ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
 	if (response)
 		reply->body = NULL;
 	return response;
-}
-
-/* Make a response of a body that is no longer than a block. */
-static struct MHD_Response *make_short(struct vbd_reply *reply)
-{
-	struct MHD_Response *response;
-
-	if (reply->body) {
-		response = MHD_create_response_from_buffer(
-			reply->body_bytes, reply->body, MHD_RESPMEM_MUST_FREE);
-		if (response)
-			reply->body = NULL;
-		return response;
-	}
-	/* The cast is safe: MHD does not change the bytes. */
-	return MHD_create_response_from_buffer(reply->body_bytes,
-		(void *)(reply->static_body ? reply->static_body : ""), MHD_RESPMEM_PERSISTENT);
 }
 
 /* A feed that is being sent, owned by its MHD_Response. */
@@ -237,14 +221,13 @@ static struct MHD_Response *make_response(struct vbd_exchange *exchange)
 
 	if (reply->feed.read)
 		return make_feed(exchange);
-
 	if (reply->reader.read && reply->reader.length_bytes) {
 		response = make_stream(exchange, &reply->reader, STREAM_BLOCK_BYTES, 0);
 		if (response)
 			reply->reader = (struct vbd_reader){0};
 		return response;
 	}
-	return reply->body_bytes > TEXT_BLOCK_BYTES ? make_long(exchange) : make_short(reply);
+	return make_text(exchange);
 }
 
 /* True if nginx must pass the answer on as it comes: it collects others in memory and in files. */

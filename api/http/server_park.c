@@ -35,9 +35,9 @@ static bool send_fd(int socket, int fd)
 	return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)bytes.iov_len;
 }
 
-static enum vbd_status vbd_exchange_pass_fd(
-	struct vbd_exchange *exchange, int fd, struct vbd_error *err)
+static enum vbd_status transport_pass_fd(struct vbd_request *req, int fd, struct vbd_error *err)
 {
+	struct vbd_exchange *exchange = VBD_CONTAINER_OF(req, struct vbd_exchange, req);
 	const struct vbd_client *client = exchange->client;
 
 	if (!client->endpoint->is_unix)
@@ -46,7 +46,7 @@ static enum vbd_status vbd_exchange_pass_fd(
 	if (!exchange->wire.http_1_1)
 		return vbd_error_set(err, VBD_E_UNIX_SOCKET_ONLY,
 			"a client of HTTP/1.0 knows no interim answer, which has the descriptor");
-	if (exchange->req.head || send_fd(client->fd, fd))
+	if (req->head || send_fd(client->fd, fd))
 		return VBD_OK;
 	if (errno == EAGAIN || errno == ETOOMANYREFS)
 		return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS,
@@ -368,11 +368,6 @@ static void transport_wake(struct vbd_request *req)
 }
 
 /* --- the transport --------------------------------------------------------------------------- */
-
-static enum vbd_status transport_pass_fd(struct vbd_request *req, int fd, struct vbd_error *err)
-{
-	return vbd_exchange_pass_fd(VBD_CONTAINER_OF(req, struct vbd_exchange, req), fd, err);
-}
 
 const struct vbd_transport vbd_server_transport = {
 	.park = transport_park,

@@ -78,7 +78,7 @@ struct vbd_server_endpoint {
 
 	bool run_soon; /* likewise: the timer is set for the next turn */
 
-	bool suspects; /* server_refuse.c: some clients are suspects */
+	struct vbd_link suspects; /* server_refuse.c: of struct vbd_client */
 
 	/* server_tls.c */
 	struct vbd_link turns; /* of struct vbd_client, by tls.turn: bytes of a handshake wait */
@@ -148,7 +148,7 @@ struct vbd_client {
 	char name[72];
 
 	struct MHD_Connection *mhd; /* server.c */
-	bool suspect;		    /* server_refuse.c */
+	struct vbd_link suspect;    /* server_refuse.c */
 
 	/* server_exchange.c, server_tls.c */
 	bool unread; /* answered before the whole request was read */

@@ -92,32 +92,22 @@ static bool may_be_refused(const struct vbd_client *client)
 	return !client->tls.session && send(client->fd, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL) == 0;
 }
 
-/* The next older client of those that are looked at, the newest one first; NULL: it was the last.
- */
-static struct vbd_client *next_suspect(
-	const struct vbd_server *server, struct vbd_link **at, unsigned int *seen)
-{
-	*at = (*at)->prev;
-	if (*at == &server->clients || ++*seen > SUSPECTS_MAX)
-		return NULL;
-	return VBD_CONTAINER_OF(*at, struct vbd_client, link);
-}
-
 void vbd_server_suspect(struct vbd_server_endpoint *endpoint)
 {
-	struct vbd_link *at = &endpoint->server->clients;
-	struct vbd_client *client;
+	struct vbd_link *clients = &endpoint->server->clients;
 	unsigned int seen = 0;
 
-	while ((client = next_suspect(endpoint->server, &at, &seen))) {
+	for (struct vbd_link *at = clients->prev; at != clients && seen < SUSPECTS_MAX;
+		at = at->prev, seen++) {
+		struct vbd_client *client = VBD_CONTAINER_OF(at, struct vbd_client, link);
 		struct vbd_exchange *exchange = client->exchange;
 
-		if (client->endpoint != endpoint || client->suspect || !may_be_refused(client))
+		if (client->endpoint != endpoint || !vbd_list_empty(&client->suspect) ||
+			!may_be_refused(client))
 			continue;
 		if (exchange && !exchange->begun)
 			exchange->req.head = follows_head(exchange->wire.target);
-		client->suspect = true;
-		endpoint->suspects = true;
+		vbd_list_append(&endpoint->suspects, &client->suspect);
 		MHD_suspend_connection(client->mhd);
 	}
 }
@@ -156,25 +146,17 @@ static void convict(struct vbd_client *client, unsigned int status)
 
 void vbd_server_convict(struct vbd_server_endpoint *endpoint)
 {
-	struct vbd_link *at = &endpoint->server->clients;
+	const union MHD_ConnectionInfo *info;
 	struct vbd_client *client;
-	unsigned int seen = 0;
 
-	if (!endpoint->suspects)
-		return;
-	endpoint->suspects = false;
-	while ((client = next_suspect(endpoint->server, &at, &seen))) {
-		const union MHD_ConnectionInfo *info;
-
-		if (client->endpoint != endpoint || !client->suspect)
-			continue;
+	while ((client = VBD_LIST_FIRST(&endpoint->suspects, struct vbd_client, suspect))) {
+		vbd_list_remove(&client->suspect);
 		info = MHD_get_connection_info(client->mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
 		if (info)
 			convict(client, info->http_status);
-		client->suspect = false;
 		MHD_resume_connection(client->mhd);
+		vbd_server_run_soon(endpoint);
 	}
-	vbd_server_run_soon(endpoint);
 }
 
 enum vbd_status vbd_error_head(struct vbd_error *err, size_t target_bytes)

@@ -170,12 +170,6 @@ enum vbd_status vbd_tls_load(
 	return VBD_OK;
 }
 
-static struct vbd_tls *take_reference(struct vbd_tls *tls)
-{
-	tls->refs++;
-	return tls;
-}
-
 void vbd_tls_unref(struct vbd_tls *tls)
 {
 	if (!tls || --tls->refs)
@@ -191,30 +185,12 @@ void vbd_tls_unref(struct vbd_tls *tls)
 static void add_name(
 	struct vbd_tls_peer *peer, const char *kind, const char *value, size_t len_bytes)
 {
-	size_t size = strlen(kind) + len_bytes + 2;
-	char *name;
+	char **name = &peer->names[peer->n_names];
 
 	if (peer->n_names == VBD_TLS_NAMES_MAX || !len_bytes || !vbd_utf8_line(value, len_bytes))
 		return;
-	name = malloc(size);
-	if (!name)
-		return;
-	(void)snprintf(name, size, "%s:%.*s", kind, (int)len_bytes, value);
-	peer->names[peer->n_names++] = name;
-}
-
-static const char *kind_of_san(int type)
-{
-	switch (type) {
-	case GNUTLS_SAN_DNSNAME:
-		return "DNS";
-	case GNUTLS_SAN_RFC822NAME:
-		return "email";
-	case GNUTLS_SAN_URI:
-		return "URI";
-	default:
-		return NULL;
-	}
+	if (asprintf(name, "%s:%.*s", kind, (int)len_bytes, value) >= 0)
+		peer->n_names++;
 }
 
 /* Add the common name, unless there are several. gnutls_x509_crt_get_dn_by_oid() would escape the
@@ -243,6 +219,9 @@ static int take_common_name(struct vbd_tls_peer *peer, gnutls_x509_crt_t crt)
 
 static void take_other_names(struct vbd_tls_peer *peer, gnutls_x509_crt_t crt)
 {
+	static const char *const kinds[] = {[GNUTLS_SAN_DNSNAME] = "DNS",
+		[GNUTLS_SAN_RFC822NAME] = "email",
+		[GNUTLS_SAN_URI] = "URI"};
 	char text[NAME_MAX_BYTES];
 	size_t size;
 	int type;
@@ -254,8 +233,8 @@ static void take_other_names(struct vbd_tls_peer *peer, gnutls_x509_crt_t crt)
 			continue;
 		if (type < 0)
 			return;
-		if (kind_of_san(type))
-			add_name(peer, kind_of_san(type), text, size);
+		if ((size_t)type < VBD_ARRAY_LEN(kinds) && kinds[type])
+			add_name(peer, kinds[type], text, size);
 	}
 }
 
@@ -340,7 +319,8 @@ static int verify(gnutls_session_t session)
 void vbd_tls_peer_begin(
 	struct vbd_tls_peer *peer, struct vbd_tls *tls, struct gnutls_session_int *session)
 {
-	peer->tls = take_reference(tls);
+	peer->tls = tls;
+	tls->refs++;
 	gnutls_session_set_ptr(session, peer);
 	(void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, tls->credentials);
 	if (tls->clients == VBD_CLIENT_CERTIFICATE_NONE)

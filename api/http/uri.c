@@ -9,36 +9,24 @@
 #define REFUSE(err, hint, ...) \
 	vbd_error_hint((err), vbd_error_set((err), VBD_E_MALFORMED_REQUEST, __VA_ARGS__), (hint))
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* Decode in place. @in_query: '+' is a space, and an encoded slash is allowed. */
 static enum vbd_status decode(char *text, bool in_query, struct vbd_error *err)
 {
 	char *out = text;
 
 	for (const char *in = text; *in; in++, out++) {
-		int high, low;
+		char digits[3] = "";
 
 		*out = *in;
 		if (in_query && *in == '+')
 			*out = ' ';
 		if (*in != '%')
 			continue;
-		high = hex_digit(in[1]);
-		low = high < 0 ? -1 : hex_digit(in[2]);
-		if (low < 0)
+		(void)strncat(digits, in + 1, 2);
+		if (strspn(digits, "0123456789abcdefABCDEF") != 2)
 			return REFUSE(err, "Write % itself as %25.",
 				"the request target has a '%%' without two hex digits after it");
-		*out = (char)(unsigned char)(high << 4 | low);
+		*out = (char)strtoul(digits, NULL, 16);
 		in += 2;
 		if ((*out >= '\0' && *out < ' ') || (*out == '/' && !in_query))
 			return REFUSE(err, "No path of verbsd has such a character.",

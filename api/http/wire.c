@@ -2,6 +2,7 @@
 #include "api/http/wire.h"
 
 #include "api/http/header.h"
+#include "api/http/uri.h"
 
 #include <strings.h>
 
@@ -60,17 +61,7 @@ void vbd_wire_begin(struct vbd_wire *wire, const char *method, const char *versi
 
 bool vbd_wire_is_token(const char *text, size_t len_bytes)
 {
-	static const char marks[] = "!#$%&'*+-.^_`|~"; /* RFC 9110, section 5.6.2 */
-
-	for (size_t i = 0; i < len_bytes; i++) {
-		char c = text[i];
-
-		if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
-			continue;
-		if (!c || !strchr(marks, c))
-			return false;
-	}
-	return len_bytes != 0;
+	return len_bytes && strspn(text, VBD_ALPHANUMERIC "!#$%&'*+-.^_`|~") >= len_bytes;
 }
 
 static bool is_field_value(const char *text, size_t len_bytes)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/problem.h"
+#include "api/http/reply.h"
 #include "api/http/router.h"
 #include "api/json/parse.h"
 #include "rdma/names/names.h"
@@ -281,8 +282,11 @@ TEST(test_problem__the_one_for_no_memory_is_json_itself)
 {
 	const struct vbd_error err = {.status = VBD_E_NO_MEMORY};
 	json_t *expected = problem_of(&err, NULL);
-	json_t *problem = json_loads(vbd_problem_no_memory(), 0, NULL);
+	struct vbd_reply reply = {0};
+	json_t *problem;
 
+	vbd_reply_no_memory(&reply);
+	problem = json_loads(reply.static_body, 0, NULL);
 	assert_string_equal(text_of(problem, "type"), text_of(expected, "type"));
 	assert_string_equal(text_of(problem, "title"), text_of(expected, "title"));
 	assert_true(json_equal(
