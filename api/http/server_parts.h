@@ -158,15 +158,16 @@ struct vbd_client {
 };
 
 struct vbd_exchange {
-	/* server_exchange.c; dispatch sets the reply, and server_answer.c moves it to MHD */
+	/* server_exchange.c; dispatch sets the reply */
 	struct vbd_request req; /* first */
 	struct vbd_client *client;
 	struct MHD_Connection *mhd;
 	bool begun; /* the head was processed */
 	uint64_t begun_ns;
-	bool ran;     /* vbd_dispatch_run() was called */
-	bool queued;  /* server_answer.c: MHD has the answer */
-	bool sending; /* server_answer.c: MHD has begun to read the body of the answer */
+	bool ran;	   /* vbd_dispatch_run() was called */
+	bool queued;	   /* server_answer.c: MHD has the answer */
+	bool sending;	   /* server_answer.c: MHD has begun to read the body of the answer */
+	uint64_t until_ns; /* likewise: the whole answer must be sent by then; 0: no matter when */
 	uint64_t got_bytes;
 	uint64_t unwanted_bytes; /* the part of got_bytes that came after the answer */
 	uint64_t progress_bytes; /* got_bytes when the deadline was last set */
