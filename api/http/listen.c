@@ -10,16 +10,6 @@
 
 #define BACKLOG 512
 
-static enum vbd_status fill_tcp(const char *addr, uint16_t port, struct sockaddr_storage *ret_addr,
-	socklen_t *ret_len, struct vbd_error *err)
-{
-	if (!vbd_addr_parse(addr, port, ret_addr))
-		return vbd_error_set(
-			err, VBD_E_BAD_VALUE, "'%.128s' is not a numeric address", addr);
-	*ret_len = (socklen_t)vbd_sockaddr_bytes((const struct sockaddr *)ret_addr);
-	return VBD_OK;
-}
-
 static enum vbd_status open_socket(int family, int *ret_fd, struct vbd_error *err)
 {
 	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -30,17 +20,25 @@ static enum vbd_status open_socket(int family, int *ret_fd, struct vbd_error *er
 	return VBD_OK;
 }
 
+static bool bind_to(int fd, const struct sockaddr_storage *where)
+{
+	const struct sockaddr *addr = (const struct sockaddr *)where;
+
+	return bind(fd, addr, (socklen_t)vbd_sockaddr_bytes(addr)) == 0;
+}
+
 static enum vbd_status open_tcp(
 	const char *addr, uint16_t port, bool listens, int *ret_fd, struct vbd_error *err)
 {
 	struct sockaddr_storage where;
-	socklen_t len = 0;
 	const int on = 1;
 	int fd = -1;
-	enum vbd_status status = fill_tcp(addr, port, &where, &len, err);
+	enum vbd_status status;
 
-	if (status == VBD_OK)
-		status = open_socket(where.ss_family, &fd, err);
+	if (!vbd_addr_parse(addr, port, &where))
+		return vbd_error_set(
+			err, VBD_E_BAD_VALUE, "'%.128s' is not a numeric address", addr);
+	status = open_socket(where.ss_family, &fd, err);
 	if (status != VBD_OK)
 		return status;
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -48,7 +46,7 @@ static enum vbd_status open_tcp(
 	(void)setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on));
 	if (where.ss_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	if (bind(fd, (struct sockaddr *)&where, len) < 0)
+	if (!bind_to(fd, &where))
 		status = vbd_error_errno(err, VBD_OK, "bind", errno,
 			"can't listen on %.64s port %u%s", addr, port,
 			errno == EACCES
@@ -80,15 +78,12 @@ void vbd_listen_check(const char *addr, uint16_t port, struct vbd_error *err)
 bool vbd_listen_is_own(const char *addr)
 {
 	struct sockaddr_storage where;
-	socklen_t len = 0;
 	int fd = -1;
-	bool own = true;
+	bool own;
 
-	if (fill_tcp(addr, 0, &where, &len, NULL) != VBD_OK ||
-		open_socket(where.ss_family, &fd, NULL) != VBD_OK)
+	if (!vbd_addr_parse(addr, 0, &where) || open_socket(where.ss_family, &fd, NULL) != VBD_OK)
 		return true;
-	if (bind(fd, (struct sockaddr *)&where, len) < 0)
-		own = errno != EADDRNOTAVAIL;
+	own = bind_to(fd, &where) || errno != EADDRNOTAVAIL;
 	(void)close(fd);
 	return own;
 }

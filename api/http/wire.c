@@ -117,13 +117,11 @@ static void check_codings(struct vbd_wire *wire, const char *value, size_t value
 	fault(wire, "the Transfer-Encoding is not exactly 'chunked'", HINT_LENGTH);
 }
 
-/* Evaluate the headers that define the end of the request and its host. */
+/* Evaluate the headers that define the end of the request. */
 static void parse_framing(struct vbd_wire *wire, const char *name, size_t name_bytes,
 	const char *value, size_t value_bytes)
 {
-	if (name_is(name, name_bytes, "Host")) {
-		wire->has_host = true;
-	} else if (name_is(name, name_bytes, "Content-Length")) {
+	if (name_is(name, name_bytes, "Content-Length")) {
 		wire->lengths++;
 		if (!value_bytes || value_bytes > 19)
 			fault(wire, "the Content-Length is empty or has more than 19 digits",
@@ -133,7 +131,6 @@ static void parse_framing(struct vbd_wire *wire, const char *name, size_t name_b
 		wire->content_bytes = strtoull(value, NULL, 10);
 	} else if (name_is(name, name_bytes, "Transfer-Encoding")) {
 		wire->encodings++;
-		wire->chunked = true;
 		check_codings(wire, value, value_bytes);
 	}
 }
@@ -172,7 +169,7 @@ void vbd_wire_header(struct vbd_wire *wire, const char *name, size_t name_bytes,
 
 static void check_framing(struct vbd_wire *wire)
 {
-	if (wire->http_1_1 && !wire->has_host)
+	if (wire->http_1_1 && !(wire->seen & 1u << VBD_HEADER_HOST))
 		fault(wire, "the Host is missing", HINT_HOST);
 	if (wire->lengths > 1)
 		fault(wire, "there is more than one Content-Length", HINT_LENGTH);
@@ -195,6 +192,6 @@ enum vbd_status vbd_wire_end(struct vbd_wire *wire, const char *method, size_t h
 	if (wire->fault)
 		return vbd_error_hint(
 			err, vbd_error_set(err, wire->status, "%s", wire->fault), wire->hint);
-	*ret_content_bytes = wire->chunked ? UINT64_MAX : wire->content_bytes;
+	*ret_content_bytes = wire->encodings ? UINT64_MAX : wire->content_bytes;
 	return VBD_OK;
 }

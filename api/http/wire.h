@@ -23,9 +23,7 @@ struct vbd_wire {
 	const char *at; /* the next header line must begin here */
 	unsigned int lengths, encodings;
 	uint32_t seen; /* bits of enum vbd_header */
-	bool has_host;
 	bool http_1_1;
-	bool chunked;
 	uint64_t content_bytes;
 	const char *fault;	/* text of the first fault, static; NULL if there is none */
 	enum vbd_status status; /* of the first fault */
