@@ -197,6 +197,11 @@ struct vbd_server_config vbd_server_config_default(void)
 
 static void on_stop_timer(void *arg);
 
+static void on_expiry(void *arg)
+{
+	vbd_server_recheck(arg);
+}
+
 static enum vbd_status start(struct vbd_server *server, struct vbd_error *err)
 {
 	const struct vbd_server_config *config = &server->config;
@@ -208,7 +213,7 @@ static enum vbd_status start(struct vbd_server *server, struct vbd_error *err)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the HTTP server");
 	status = vbd_timer_create(server->loop, on_stop_timer, server, &server->stop_timer, err);
 	if (status == VBD_OK)
-		status = vbd_server_park_start(server, err);
+		status = vbd_timer_create(server->loop, on_expiry, server, &server->expiry, err);
 	if (status == VBD_OK && config->tls)
 		status = vbd_tls_load(config->tls, &server->tls, err);
 	server->config.tls = NULL;
@@ -288,7 +293,7 @@ void vbd_server_stop(
 	for (size_t i = 0; i < VBD_ARRAY_LEN(server->endpoints); i++)
 		vbd_server_accept_stop(&server->endpoints[i], false);
 	vbd_server_end_held(server);
-	vbd_server_cut_idle(server);
+	vbd_server_cut(server, false);
 	vbd_timer_set(server->stop_timer, vbd_list_empty(&server->clients) ? 0 : grace_ms);
 }
 
@@ -297,7 +302,7 @@ void vbd_server_destroy(struct vbd_server *server)
 	if (!server)
 		return;
 	vbd_server_end_held(server);
-	vbd_server_end_handshakes(server);
+	vbd_server_cut(server, true); /* MHD_stop_daemon() aborts if a handshake is suspended */
 	free_server(server, false);
 }
 

@@ -294,12 +294,12 @@ void vbd_client_destroy(struct vbd_client *client)
 		vbd_timer_set(server->stop_timer, 0);
 }
 
-void vbd_server_cut_idle(struct vbd_server *server)
+void vbd_server_cut(struct vbd_server *server, bool all)
 {
 	vbd_list_for_each (link, &server->clients) {
 		struct vbd_client *client = VBD_CONTAINER_OF(link, struct vbd_client, link);
 
-		if (!client->exchange || !client->exchange->begun)
+		if (all || !client->exchange || !client->exchange->begun)
 			vbd_client_cut(client);
 	}
 }

@@ -186,16 +186,6 @@ static void note_expiry(struct vbd_exchange *exchange)
 	arm_expiry(server);
 }
 
-static void on_expiry(void *arg)
-{
-	vbd_server_recheck(arg);
-}
-
-enum vbd_status vbd_server_park_start(struct vbd_server *server, struct vbd_error *err)
-{
-	return vbd_timer_create(server->loop, on_expiry, server, &server->expiry, err);
-}
-
 /* --- shares ---------------------------------------------------------------------------------- */
 
 /* Take one of the shares; @what: for the error: "requests wait" */

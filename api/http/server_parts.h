@@ -115,14 +115,19 @@ struct vbd_server {
 	struct vbd_server_stats stats; /* each file updates its own counters */
 };
 
+enum vbd_handshake {
+	VBD_HANDSHAKE_BEGINS,
+	VBD_HANDSHAKE_RESTS,   /* suspended, until it is its turn */
+	VBD_HANDSHAKE_GOES_ON, /* it is its turn */
+	VBD_HANDSHAKE_OVER,    /* the first request has begun */
+};
+
 /* The part of a client that only HTTPS needs. */
 struct vbd_client_tls {
 	struct gnutls_session_int *session;
 	struct vbd_tls_peer peer;
+	enum vbd_handshake handshake;
 	bool greeted;		    /* the client has sent something */
-	bool in_turn;		    /* its handshake may go on */
-	bool resting;		    /* its handshake is suspended, until it is its turn */
-	bool requested;		    /* the first request has begun, so the handshake is over */
 	struct vbd_fd_watch *watch; /* while it rests and nothing is there to read */
 	struct vbd_link turn;
 };
@@ -280,10 +285,6 @@ void vbd_exchange_unpark(struct vbd_exchange *exchange);
  * false, and not suspended, if the hang-up can't be watched for */
 bool vbd_exchange_rest(struct vbd_exchange *exchange);
 
-/** vbd_server_park_start - create what tells when a token or certificate expires */
-enum vbd_status vbd_server_park_start(
-	struct vbd_server *server, struct vbd_error *err) VBD_MUST_CHECK;
-
 /** vbd_server_recheck - end open requests and feeds whose senders may no longer stay: a request
  * that waits is answered 401, a feed is cut off */
 void vbd_server_recheck(struct vbd_server *server);
@@ -321,8 +322,8 @@ void vbd_client_end(struct vbd_client *client);
  * away (0) */
 void vbd_client_set_deadline(struct vbd_client *client, uint64_t timeout_ms);
 
-/** vbd_server_cut_idle - disconnect the clients that have not sent a complete head */
-void vbd_server_cut_idle(struct vbd_server *server);
+/** vbd_server_cut - disconnect the clients that have not sent a complete head; @all: all clients */
+void vbd_server_cut(struct vbd_server *server, bool all);
 
 /* --- server_tls.c ---------------------------------------------------------------------------- */
 
@@ -340,10 +341,6 @@ void vbd_client_tls_go_on(struct vbd_client *client);
 
 /** vbd_server_take_turns - let the next handshakes go on in the next MHD_run() */
 void vbd_server_take_turns(struct vbd_server_endpoint *endpoint);
-
-/** vbd_server_end_handshakes - resume all handshakes: MHD_stop_daemon() aborts if one is suspended
- */
-void vbd_server_end_handshakes(struct vbd_server *server);
 
 /* --- server_refuse.c ------------------------------------------------------------------------- */
 

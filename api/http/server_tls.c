@@ -34,14 +34,13 @@ static void rest(struct vbd_client *client)
 {
 	struct vbd_server_endpoint *endpoint = client->endpoint;
 
-	client->tls.in_turn = false;
 	if (vbd_fd_watch_start(endpoint->server->loop, client->fd, VBD_FD_READ, on_readable, client,
 		    &client->tls.watch, NULL) != VBD_OK) {
 		(void)shutdown(client->fd, SHUT_RDWR);
-		client->tls.in_turn = true;
+		client->tls.handshake = VBD_HANDSHAKE_GOES_ON;
 		return;
 	}
-	client->tls.resting = true;
+	client->tls.handshake = VBD_HANDSHAKE_RESTS;
 	MHD_suspend_connection(client->mhd);
 	vbd_server_run_soon(endpoint); /* as in vbd_exchange_suspend() */
 }
@@ -51,8 +50,7 @@ static void go_on(struct vbd_client *client)
 	vbd_fd_watch_stop(client->tls.watch);
 	client->tls.watch = NULL;
 	vbd_list_remove(&client->tls.turn);
-	client->tls.in_turn = true;
-	client->tls.resting = false;
+	client->tls.handshake = VBD_HANDSHAKE_GOES_ON;
 	MHD_resume_connection(client->mhd);
 }
 
@@ -66,16 +64,10 @@ void vbd_server_take_turns(struct vbd_server_endpoint *endpoint)
 
 void vbd_client_tls_go_on(struct vbd_client *client)
 {
-	if (!client->tls.resting)
+	if (client->tls.handshake != VBD_HANDSHAKE_RESTS)
 		return;
 	go_on(client);
 	vbd_server_run_soon(client->endpoint);
-}
-
-void vbd_server_end_handshakes(struct vbd_server *server)
-{
-	vbd_list_for_each (link, &server->clients)
-		vbd_client_tls_go_on(VBD_CONTAINER_OF(link, struct vbd_client, link));
 }
 
 /* --- reading for GnuTLS ---------------------------------------------------------------------- */
@@ -96,13 +88,14 @@ static ssize_t pull(gnutls_transport_ptr_t arg, void *buf, size_t size)
 {
 	struct vbd_client *client = arg;
 	struct vbd_client_tls *tls = &client->tls;
-	bool may_read = tls->requested || tls->in_turn;
+	bool may_read = tls->handshake >= VBD_HANDSHAKE_GOES_ON;
 	ssize_t got = may_read ? recv(client->fd, buf, size, 0) : -1;
 	int cause = may_read ? errno : EAGAIN;
 
 	if (got < 0) {
 		gnutls_transport_set_errno(tls->session, cause);
-		if (cause == EAGAIN && !tls->requested && !tls->resting)
+		if (cause == EAGAIN && tls->handshake != VBD_HANDSHAKE_OVER &&
+			tls->handshake != VBD_HANDSHAKE_RESTS)
 			rest(client);
 		return got;
 	}
@@ -167,9 +160,9 @@ void vbd_client_tls_begin(struct vbd_client *client, struct MHD_Connection *mhd)
 
 void vbd_client_tls_requested(struct vbd_client *client)
 {
-	if (!client->tls.session || client->tls.requested)
+	if (!client->tls.session || client->tls.handshake == VBD_HANDSHAKE_OVER)
 		return;
-	client->tls.requested = true;
+	client->tls.handshake = VBD_HANDSHAKE_OVER;
 	client->peer.tls = true;
 	client->peer.cert_names = (const char *const *)client->tls.peer.names;
 	client->peer.n_cert_names = client->tls.peer.n_names;
