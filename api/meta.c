@@ -21,8 +21,6 @@ extern const char vbd_extra_start[], vbd_extra_end[];
 
 /* --- health ---------------------------------------------------------------------------------- */
 
-#define CHECKS_MAX 8
-
 enum health_status {
 	HEALTH_OK,
 	HEALTH_DEGRADED, /* something is amiss, and all requests are served all the same */
@@ -33,23 +31,26 @@ static const char *const health_names[] = {
 	[HEALTH_OK] = "ok", [HEALTH_DEGRADED] = "degraded", [HEALTH_FAILING] = "failing"};
 
 struct health {
-	struct check {
-		const char *name;
-		enum health_status status;
-		char detail[160];
-	} checks[CHECKS_MAX];
-	size_t n_checks;
 	enum health_status status; /* of the worst check */
+	struct vbd_encoder checks; /* a document with all of them */
 };
+
+static struct health begin_checks(void)
+{
+	struct health health = {.status = HEALTH_OK, .checks = vbd_encode_begin()};
+
+	vbd_begin_array(&health.checks, "checks");
+	return health;
+}
 
 static void add_check(
 	struct health *health, const char *name, enum health_status status, const char *detail)
 {
-	struct check *check = &health->checks[health->n_checks++];
-
-	check->name = name;
-	check->status = status;
-	vbd_copy_text(check->detail, sizeof(check->detail), detail);
+	vbd_begin_object(&health->checks, NULL);
+	vbd_put_text(&health->checks, "name", name);
+	vbd_put_text(&health->checks, "status", health_names[status]);
+	vbd_put_text(&health->checks, "detail", detail);
+	vbd_end(&health->checks);
 	if (status > health->status)
 		health->status = status;
 }
@@ -59,34 +60,23 @@ static void check(struct health *health, const char *name, bool well, const char
 	add_check(health, name, well ? HEALTH_OK : HEALTH_FAILING, detail);
 }
 
-static void put_checks(struct vbd_encoder *out, const char *name, const struct health *health)
-{
-	vbd_begin_array(out, name);
-	for (size_t i = 0; i < health->n_checks; i++) {
-		const struct check *check = &health->checks[i];
-
-		vbd_begin_object(out, NULL);
-		vbd_put_text(out, "name", check->name);
-		vbd_put_text(out, "status", health_names[check->status]);
-		vbd_put_text(out, "detail", check->detail);
-		vbd_end(out);
-	}
-	vbd_end(out);
-}
-
-static void reply_health(struct vbd_request *req, const struct health *health)
+static void reply_health(struct vbd_request *req, struct health *health)
 {
 	static const char *const values[] = {"", "1", "true"};
 	struct vbd_encoder out;
 	size_t verbose = VBD_ARRAY_LEN(values);
 
 	if (vbd_query_enum(req, "verbose", values, VBD_ARRAY_LEN(values), &verbose, &req->err) !=
-		VBD_OK)
+		VBD_OK) {
+		vbd_encode_drop(&health->checks);
 		return;
+	}
+	vbd_end(&health->checks);
 	out = vbd_encode_begin();
 	vbd_put_text(&out, "status", health_names[health->status]);
 	if (verbose < VBD_ARRAY_LEN(values))
-		put_checks(&out, "checks", health);
+		vbd_encode_join(&out, &health->checks);
+	vbd_encode_drop(&health->checks);
 	if (health->status == HEALTH_FAILING)
 		vbd_request_add_retry_after(req, vbd_status_retry_after_s(VBD_E_NO_DEVICE));
 	vbd_reply_json(req, health->status == HEALTH_FAILING ? 503 : 200, &out);
@@ -94,7 +84,7 @@ static void reply_health(struct vbd_request *req, const struct health *health)
 
 void vbd_get_livez(struct vbd_request *req)
 {
-	struct health health = {.n_checks = 0};
+	struct health health = begin_checks();
 	char detail[80];
 	bool well;
 
@@ -107,7 +97,7 @@ void vbd_get_livez(struct vbd_request *req)
 void vbd_get_readyz(struct vbd_request *req)
 {
 	const struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct health health = {.n_checks = 0};
+	struct health health = begin_checks();
 	char detail[160];
 	bool well;
 
