@@ -428,20 +428,14 @@ void vbd_request_fini(struct vbd_request *req)
 {
 	vbd_request_audit(req); /* the client left before the answer */
 	(void)vbd_idem_delete(req->idem);
-	req->idem = NULL;
 	if (req->sink.close)
 		req->sink.close(req->sink.arg);
-	req->sink = (struct vbd_sink){0};
 	json_decref(req->json);
-	req->json = NULL;
 	vbd_faults_fini(&req->faults);
 	free(req->body);
-	req->body = NULL;
 	free(req->answer_room);
-	req->answer_room = NULL;
 	vbd_reply_fini(&req->reply);
 	vbd_labels_unref(req->labels);
-	req->labels = NULL;
 	vbd_caller_unref(req->caller);
-	req->caller = NULL;
+	*req = (struct vbd_request){0};
 }

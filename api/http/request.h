@@ -278,7 +278,7 @@ enum vbd_status vbd_request_wait_written(struct vbd_request *req, struct vbd_kee
 	uint64_t ticket, vbd_request_cb go_on, void *arg, struct vbd_error *err) VBD_MUST_CHECK;
 #define VBD_WRITTEN_MS 5000
 
-/** vbd_request_fini - free all that a request owns, its idempotency entry too */
+/** vbd_request_fini - free all that a request owns, its idempotency entry too, and zero it */
 void vbd_request_fini(struct vbd_request *req);
 
 #endif

@@ -299,7 +299,7 @@ void vbd_server_cut(struct vbd_server *server, bool all)
 	vbd_list_for_each (link, &server->clients) {
 		struct vbd_client *client = VBD_CONTAINER_OF(link, struct vbd_client, link);
 
-		if (all || !client->exchange || !client->exchange->begun)
+		if (all || !client->exchange || !client->exchange->begun_ns)
 			vbd_client_cut(client);
 	}
 }

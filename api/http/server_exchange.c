@@ -151,7 +151,6 @@ static bool begin(struct vbd_exchange *exchange, const char *method, const char 
 	struct vbd_error err = {0};
 	enum vbd_status status;
 
-	exchange->begun = true;
 	exchange->begun_ns = vbd_clock_mono_ns();
 	req->transport = &vbd_server_transport;
 	req->path = exchange->path;
@@ -213,7 +212,7 @@ static bool finish(struct vbd_exchange *exchange)
 bool vbd_exchange_go_on(struct vbd_exchange *exchange, const char *method, const char *version,
 	const char *bytes, size_t len_bytes)
 {
-	if (!exchange->begun)
+	if (!exchange->begun_ns)
 		return begin(exchange, method, version);
 	return len_bytes ? process_body(exchange, bytes, len_bytes) : finish(exchange);
 }

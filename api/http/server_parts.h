@@ -167,8 +167,7 @@ struct vbd_exchange {
 	struct vbd_request req; /* first */
 	struct vbd_client *client;
 	struct MHD_Connection *mhd;
-	bool begun; /* the head was processed */
-	uint64_t begun_ns;
+	uint64_t begun_ns; /* when the head was complete; 0: it is not */
 	bool ran;	   /* vbd_dispatch_run() was called */
 	bool queued;	   /* server_answer.c: MHD has the answer */
 	bool sending;	   /* server_answer.c: MHD has begun to read the body of the answer */

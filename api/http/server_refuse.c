@@ -105,7 +105,7 @@ void vbd_server_suspect(struct vbd_server_endpoint *endpoint)
 		if (client->endpoint != endpoint || !vbd_list_empty(&client->suspect) ||
 			!may_be_refused(client))
 			continue;
-		if (exchange && !exchange->begun)
+		if (exchange && !exchange->begun_ns)
 			exchange->req.head = follows_head(exchange->wire.target);
 		vbd_list_append(&endpoint->suspects, &client->suspect);
 		MHD_suspend_connection(client->mhd);
@@ -136,10 +136,11 @@ static void convict(struct vbd_client *client, unsigned int status)
 		break;
 	default:
 		(void)vbd_error_set(&err, VBD_E_MALFORMED_REQUEST, "the %s",
-			!exchange	  ? "request line has no version of HTTP"
-			: exchange->begun ? "body has a malformed chunk or trailer"
-					  : "head has a line without a colon, or a Content-Length "
-					    "that is not a decimal number");
+			!exchange ? "request line has no version of HTTP"
+			: exchange->begun_ns
+				? "body has a malformed chunk or trailer"
+				: "head has a line without a colon, or a Content-Length "
+				  "that is not a decimal number");
 	}
 	vbd_client_refuse(client, &err, head);
 }

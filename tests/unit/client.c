@@ -83,7 +83,6 @@ void client_open(struct client *client, const struct client_caller *callers, siz
 void client_close(struct client *client)
 {
 	vbd_request_fini(&client->req);
-	memset(&client->req, 0, sizeof(client->req));
 	vbd_dispatch_destroy(client->dispatch);
 	vbd_credentials_destroy(client->credentials);
 	client->dispatch = NULL;
@@ -100,7 +99,6 @@ void client_send(struct client *client, const char *caller, const char *method, 
 	size_t len = body ? strlen(body) : 0;
 
 	vbd_request_fini(req);
-	memset(req, 0, sizeof(*req));
 	(void)snprintf(client->target, sizeof(client->target), "%s", target);
 	(void)snprintf(
 		client->path, sizeof(client->path), "%.*s", (int)strcspn(target, "?"), target);

@@ -362,7 +362,6 @@ static void with_json(const char *body)
 static void begin(const char *method, const char *what, uint64_t content_bytes)
 {
 	vbd_request_fini(&request);
-	memset(&request, 0, sizeof(request));
 	(void)snprintf(target, sizeof(target), "%s", what);
 	(void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(what, "?"), what);
 	request.transport = &transport;

@@ -320,12 +320,13 @@ TASK_TEST(test_task__an_object_that_is_as_known_is_cancelled)
 
 TASK_TEST(test_task__what_is_not_there_is_a_problem)
 {
+	const struct vbd_request again = test.req;
+
 	vbd_registry_remove(test.errand.object.registry, &test.errand.object);
 	vbd_task_get(&test.req);
 	assert_answer(404, "there is no errand '7'");
 	vbd_request_fini(&test.req);
-	test.req.reply = (struct vbd_reply){0};
-	test.req.err = (struct vbd_error){0};
+	test.req = again;
 	vbd_task_delete(&test.req);
 	assert_answer(404, "not_found");
 	assert_int_equal(test.errand.cancelled, 0);

@@ -89,7 +89,6 @@ static unsigned int ask(
 	size_t len = body ? strlen(body) : 0;
 
 	vbd_request_fini(req);
-	memset(req, 0, sizeof(*req));
 	req->transport = &transport;
 	unit_set_headers(req, "Bearer control");
 	(void)snprintf(life->target, sizeof(life->target), "%s", target);
@@ -130,7 +129,6 @@ static void open_api(struct life *life)
 static void end_run(struct life *life)
 {
 	vbd_request_fini(&life->req);
-	memset(&life->req, 0, sizeof(life->req));
 	vbd_dispatch_destroy(life->dispatch);
 	vbd_credentials_destroy(life->credentials);
 	svc_stop(life->svc);
