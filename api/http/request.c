@@ -195,18 +195,25 @@ static void answered(struct vbd_request *req, unsigned int status)
 	vbd_request_send(req, ticket);
 }
 
+/* Set the body; without memory for it, that of no_memory. */
+static void set_text(
+	struct vbd_request *req, const char *content_type, char *text, size_t text_bytes)
+{
+	if (!text) {
+		vbd_reply_no_memory(&req->reply);
+		return;
+	}
+	req->reply.content_type = content_type;
+	req->reply.body = text;
+	req->reply.body_bytes = text_bytes;
+}
+
 static void set_document(struct vbd_request *req, const char *content_type, struct vbd_encoder *out)
 {
 	size_t text_bytes = 0;
 	char *text = vbd_encode_end_line(out, &text_bytes);
 
-	req->reply.content_type = content_type;
-	if (!text) {
-		vbd_reply_no_memory(&req->reply);
-		return;
-	}
-	req->reply.body = text;
-	req->reply.body_bytes = text_bytes;
+	set_text(req, content_type, text, text_bytes);
 }
 
 enum vbd_status vbd_request_reserve_answer(struct vbd_request *req, struct vbd_error *err)
@@ -250,17 +257,8 @@ void vbd_reply_static(
 void vbd_reply_text(
 	struct vbd_request *req, const char *content_type, char *bytes, size_t len_bytes)
 {
-	struct vbd_error err = {0};
-
-	if (!bytes) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the answer");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	req->reply.content_type = content_type;
-	req->reply.body = bytes;
-	req->reply.body_bytes = len_bytes;
-	answered(req, 200);
+	set_text(req, content_type, bytes, len_bytes);
+	answered(req, req->reply.status ? req->reply.status : 200);
 }
 
 void vbd_reply_stream(struct vbd_request *req, unsigned int status, const struct vbd_reader *reader)

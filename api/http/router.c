@@ -1,30 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/router.h"
 
-static const char *const method_names[] = {
-	[VBD_METHOD_GET] = "GET",
-	[VBD_METHOD_POST] = "POST",
-	[VBD_METHOD_PUT] = "PUT",
-	[VBD_METHOD_PATCH] = "PATCH",
-	[VBD_METHOD_DELETE] = "DELETE",
-	[VBD_METHOD_OPTIONS] = "OPTIONS",
-	[VBD_METHOD_OTHER] = "OTHER",
-};
+VBD_ENUM_NAMES(vbd_method_name, enum vbd_method, VBD_METHOD_MAP)
 
 enum vbd_method vbd_method_parse(const char *name)
 {
 	if (strcmp(name, "HEAD") == 0)
 		return VBD_METHOD_GET;
 	for (unsigned int i = 0; i < VBD_METHOD_OTHER; i++) {
-		if (strcmp(name, method_names[i]) == 0)
+		if (strcmp(name, vbd_method_name((enum vbd_method)i)) == 0)
 			return (enum vbd_method)i;
 	}
 	return VBD_METHOD_OTHER;
-}
-
-const char *vbd_method_name(enum vbd_method method)
-{
-	return method_names[method];
 }
 
 size_t vbd_allow_names(unsigned int allow, const char *names[VBD_ALLOW_MAX])
@@ -34,7 +21,7 @@ size_t vbd_allow_names(unsigned int allow, const char *names[VBD_ALLOW_MAX])
 	for (unsigned int i = 0; i < VBD_METHOD_OTHER; i++) {
 		if (!(allow & 1u << i))
 			continue;
-		names[n_names++] = method_names[i];
+		names[n_names++] = vbd_method_name((enum vbd_method)i);
 		if (i == VBD_METHOD_GET)
 			names[n_names++] = "HEAD";
 	}

@@ -14,15 +14,17 @@
 struct vbd_request;
 struct vbd_task_kind;
 
-enum vbd_method {
-	VBD_METHOD_GET,
-	VBD_METHOD_POST,
-	VBD_METHOD_PUT,
-	VBD_METHOD_PATCH,
-	VBD_METHOD_DELETE,
-	VBD_METHOD_OPTIONS, /* of every path, without a route */
-	VBD_METHOD_OTHER,   /* a method that no path has */
-};
+/* X(SYMBOL, name): OPTIONS is of every path, without a route; OTHER is one that no path has */
+#define VBD_METHOD_MAP(X)                \
+	X(VBD_METHOD_GET, "GET")         \
+	X(VBD_METHOD_POST, "POST")       \
+	X(VBD_METHOD_PUT, "PUT")         \
+	X(VBD_METHOD_PATCH, "PATCH")     \
+	X(VBD_METHOD_DELETE, "DELETE")   \
+	X(VBD_METHOD_OPTIONS, "OPTIONS") \
+	X(VBD_METHOD_OTHER, "OTHER")
+
+enum vbd_method { VBD_METHOD_MAP(VBD_ENUM_ROW) };
 
 enum vbd_body {
 	VBD_BODY_NONE,	   /* no body, or {} */
