@@ -118,7 +118,7 @@ struct vbd_server {
 enum vbd_handshake {
 	VBD_HANDSHAKE_BEGINS,
 	VBD_HANDSHAKE_RESTS,   /* suspended, until it is its turn */
-	VBD_HANDSHAKE_GOES_ON, /* it is its turn */
+	VBD_HANDSHAKE_GOES_ON, /* in its turn */
 	VBD_HANDSHAKE_OVER,    /* the first request has begun */
 };
 
