@@ -129,7 +129,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(POST, cancel_transfer, OPERATE, NONE, vbd_task_cancel,
 		"/v1/transfers/{ref}/cancel", NULL), .task = &vbd_transfer_task, .prefer = true},
 	KIND(transfer_batch, transfer_batches, "state")
-	{ROUTE(POST, create_transfer_batch, OPERATE, JSON, vbd_create_labelled, "/v1/transfer_batches", NULL), .create = vbd_task_create, .task = &vbd_transfer_batch_task,
+	{ROUTE(POST, create_transfer_batch, OPERATE, JSON, vbd_create_labelled, "/v1/transfer_batches", NULL), .create = vbd_create_transfer_batch, .task = &vbd_transfer_batch_task,
 		.prefer = true, .moves_data = true},
 	{ROUTE(DELETE, delete_transfer_batch, OPERATE, NONE, vbd_task_delete,
 		"/v1/transfer_batches/{ref}", NULL), .task = &vbd_transfer_batch_task, .prefer = true, .moves_data = true},
@@ -137,7 +137,7 @@ static const struct vbd_route routes[] = {
 		"/v1/transfer_batches/{ref}/cancel", NULL), .task = &vbd_transfer_batch_task, .prefer = true},
 	KIND(connection_batch, connection_batches, "state")
 	{ROUTE(POST, create_connection_batch, OPERATE, JSON, vbd_create_labelled, "/v1/connection_batches", NULL),
-		.create = vbd_create_connection_batch, .prefer = true},
+		.create = vbd_create_connection_batch, .task = &vbd_connection_batch_task, .prefer = true},
 	{ROUTE(DELETE, delete_connection_batch, OPERATE, NONE, vbd_task_delete,
 		"/v1/connection_batches/{ref}", NULL), .task = &vbd_connection_batch_task, .prefer = true},
 	{ROUTE(POST, cancel_connection_batch, OPERATE, NONE, vbd_task_cancel,

@@ -8,6 +8,7 @@
 #include "api/core/handlers.h"
 #include "api/core/keep.h"
 #include "api/core/qp_params.h"
+#include "api/work/transfers.h"
 #include "daemon/connections/connections.h"
 
 /* The members of ConnectionCreate for one kind of bring-up only. */
@@ -305,4 +306,43 @@ void vbd_set_qp_state(struct vbd_request *req)
 		vbd_request_decode(req, VBD_FIELDS(qp_state_fields), &input, &req->err) == VBD_OK &&
 		vbd_conn_set_qp_state(connection->conn, input.state, &req->err) == VBD_OK)
 		vbd_connection_wait(req, connection, VBD_GOAL_STEPPED, 200, false);
+}
+
+/* --- many by one request --------------------------------------------------------------------- */
+
+static enum vbd_status prepare_connections(struct vbd_request *req,
+	const struct vbd_batch_input *input, const json_t *json, struct vbd_batch_made *made,
+	struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	const struct vbd_origin origin = vbd_request_origin(req);
+	struct vbd_connection_spec spec;
+	enum vbd_status status;
+
+	if (vbd_manual_requested(json))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/bringup",
+			"connections of a batch are brought up by the CM; a connection with "
+			"bringup manual needs a request of its own");
+	status = vbd_connection_decode(daemon, &origin, json, false, &spec, &req->faults, err);
+	if (status)
+		return status;
+	spec.count = input->count;
+	spec.numbered = vbd_given(req->json, "count");
+	status = vbd_connections_prepare(daemon, &spec, &made->objects[made->count], err);
+	made->count += status ? 0 : spec.count;
+	return status;
+}
+
+void vbd_create_connection_batch(struct vbd_request *req)
+{
+	static const struct vbd_field fields[] = {
+		{VBD_FIELD(ARRAY, "connections", struct vbd_batch_input, items), .required = true,
+			.min = 1, .max = VBD_BATCH_MAX},
+		{VBD_FIELD(UINT, "count", struct vbd_batch_input, count), .min = 1,
+			.max = VBD_BATCH_MAX},
+	};
+	static const struct vbd_batch_form form = {
+		"connection", &vbd_connection_batch_ops, VBD_FIELDS(fields), prepare_connections};
+
+	vbd_batch_answer(req, &form);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches: their JSON and lists, and a list of transfers in one request. All transfers are checked,
- * then all are created, then all are started. connection_batches.c creates those of connections.
+ * Batches: their JSON and lists, and how a list of objects in one request is made: all objects are
+ * checked and made, or none is; then they start one after the other.
  */
 #include "api/core/common_json.h"
 #include "api/core/context.h"
 #include "api/core/handlers.h"
 #include "api/http/problem.h"
 #include "api/work/transfers.h"
-#include "daemon/work/batches.h"
+#include "daemon/core/batch.h"
+#include "daemon/work/transfers.h"
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
@@ -20,7 +21,7 @@ static void put_counts(struct vbd_encoder *out, const char *name, const struct v
 	for (uint32_t i = 0; i < batch->count; i++)
 		counts[vbd_batch_outcome(&batch->items[i])]++;
 	for (unsigned int i = 0; i < batch->ops->outcomes; i++)
-		vbd_put_u64(out, batch->ops->outcome_name(i), counts[i]);
+		vbd_put_u64(out, batch->ops->outcome_names[i], counts[i]);
 	vbd_end(out);
 }
 
@@ -49,70 +50,83 @@ static void encode_batch(struct vbd_encoder *out, const void *item)
 
 /* --- creation -------------------------------------------------------------------------------- */
 
-struct batch_create {
-	const json_t *transfers;
-};
-
-static const struct vbd_field create_fields[] = {
-	{VBD_FIELD(ARRAY, "transfers", struct batch_create, transfers), .required = true, .min = 1,
-		.max = VBD_BATCH_MAX},
-};
-
-static enum vbd_status prepare_one(struct vbd_request *req, const json_t *json,
-	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+static enum vbd_status prepare_transfer(struct vbd_request *req,
+	const struct vbd_batch_input *input, const json_t *json, struct vbd_batch_made *made,
+	struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	const struct vbd_origin origin = vbd_request_origin(req);
 	struct vbd_transfer_spec spec;
+	struct vbd_transfer_record *record;
 	enum vbd_status status =
 		vbd_transfer_decode(daemon, &origin, json, &spec, &req->faults, err);
 
+	(void)input;
 	if (!status && spec.awaits_connection)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/if_not_established",
 			"the transfers of a batch do not wait for their connections");
-	return status ? status : vbd_transfer_prepare(daemon, &spec, ret_record, err);
+	if (!status)
+		status = vbd_transfer_prepare(daemon, &spec, &record, err);
+	if (!status)
+		made->objects[made->count++] = &record->object;
+	return status;
 }
 
-static void free_prepared(struct vbd_transfer_record **records, size_t count)
+static enum vbd_status decode_batch(struct vbd_request *req, const struct vbd_batch_form *form,
+	struct vbd_batch_input *input, struct vbd_error *err)
 {
-	while (count > 0)
-		vbd_transfer_free(records[--count]);
-}
+	size_t total;
+	enum vbd_status status = vbd_request_decode(req, form->fields, form->n_fields, input, err);
 
-/* Prepare all transfers, or none. */
-static enum vbd_status prepare(struct vbd_request *req, const json_t *list,
-	struct vbd_transfer_record **records, struct vbd_error *err)
-{
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		enum vbd_status status =
-			prepare_one(req, json_array_get(list, i), &records[i], err);
-
-		if (!status)
-			continue;
-		vbd_problem_of_item(err, &req->faults, "transfer", i);
-		free_prepared(records, i);
+	if (status != VBD_OK)
 		return status;
-	}
+	total = json_array_size(input->items) * input->count;
+	if (total > VBD_BATCH_MAX)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/count",
+			"these are %zu connections; a batch has at most %d", total, VBD_BATCH_MAX);
 	return VBD_OK;
 }
 
-static void *create_batch(struct vbd_request *req, struct vbd_error *err)
+static void discard(const struct vbd_batch_form *form, struct vbd_batch_made *made)
 {
-	struct vbd_transfer_record *records[VBD_BATCH_MAX];
-	struct batch_create input = {0};
-	struct vbd_batch *batch = NULL;
-	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);
-	size_t count = json_array_size(input.transfers);
+	while (made->count > 0)
+		form->ops->discard(made->objects[--made->count]);
+}
 
+void vbd_batch_answer(struct vbd_request *req, const struct vbd_batch_form *form)
+{
+	const struct vbd_task_kind *kind = req->route->task;
+	struct vbd_batch_input input = {.count = 1};
+	struct vbd_batch_made made = {.count = 0};
+	struct vbd_batch *batch;
+	enum vbd_status status = decode_batch(req, form, &input, &req->err);
+
+	for (size_t i = 0; !status && i < json_array_size(input.items); i++) {
+		status = form->prepare(
+			req, &input, json_array_get(input.items, i), &made, &req->err);
+		if (status)
+			vbd_problem_of_item(&req->err, &req->faults, form->singular, i);
+	}
 	if (!status)
-		status = prepare(req, input.transfers, records, err);
-	if (status)
-		return NULL;
-	status = vbd_transfer_batch_create(
-		vbd_request_daemon(req), records, (uint32_t)count, &batch, err);
-	if (status)
-		free_prepared(records, count);
-	return status ? NULL : batch;
+		status = vbd_batch_create(&vbd_request_daemon(req)->registries[kind->kind],
+			form->ops, made.objects, made.count, &batch, &req->err);
+	if (!status) {
+		vbd_task_answer(req, kind, batch);
+		return;
+	}
+	discard(form, &made);
+}
+
+void vbd_create_transfer_batch(struct vbd_request *req)
+{
+	static const struct vbd_field fields[] = {
+		{VBD_FIELD(ARRAY, "transfers", struct vbd_batch_input, items), .required = true,
+			.min = 1, .max = VBD_BATCH_MAX},
+	};
+	static const struct vbd_batch_form form = {
+		"transfer", &vbd_transfer_batch_ops, VBD_FIELDS(fields), prepare_transfer};
+
+	vbd_batch_answer(req, &form);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -128,7 +142,6 @@ static const struct vbd_page_column batch_columns[] = {
 const struct vbd_task_kind vbd_transfer_batch_task = {
 	.kind = VBD_KIND_TRANSFER_BATCH,
 	.gone = "the batch was deleted in the meantime",
-	.create = create_batch,
 	.done = VBD_STATES(VBD_BATCH_DONE),
 	.page.members = vbd_transfer_batch_members,
 	.page.columns = batch_columns,

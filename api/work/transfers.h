@@ -8,9 +8,11 @@
 #define VBD_API_WORK_TRANSFERS_H
 
 #include "api/json/decode.h"
+#include "daemon/core/batch.h"
 #include "rdma/device/op.h"
 
 struct vbd_daemon;
+struct vbd_request;
 struct vbd_encoder;
 struct vbd_origin;
 struct vbd_transfer_spec;
@@ -28,6 +30,34 @@ struct vbd_transfer_spec;
 enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
 	const json_t *json, struct vbd_transfer_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;
+
+/* --- batches: a list of objects in one request ------------------------------------------------ */
+
+struct vbd_batch_input {
+	const json_t *items;
+	uint32_t count; /* of each item; 1 if the request does not say it */
+};
+
+/* The objects of a request, as they are being made. */
+struct vbd_batch_made {
+	struct vbd_object *objects[VBD_BATCH_MAX];
+	uint32_t count;
+};
+
+/* Lists of transfers and of connections differ in this. */
+struct vbd_batch_form {
+	const char *singular;
+	const struct vbd_batch_ops *ops;
+	const struct vbd_field *fields; /* of struct vbd_batch_input */
+	size_t n_fields;
+	/* Prepare what an item of the list describes, or nothing. */
+	enum vbd_status (*prepare)(struct vbd_request *req, const struct vbd_batch_input *input,
+		const json_t *json, struct vbd_batch_made *made, struct vbd_error *err);
+};
+
+/** vbd_batch_answer - make a batch of all items of the request, or nothing, and answer as
+ * vbd_task_answer() */
+void vbd_batch_answer(struct vbd_request *req, const struct vbd_batch_form *form);
 
 /* --- memory of the peer ---------------------------------------------------------------------- */
 

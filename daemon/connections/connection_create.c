@@ -127,9 +127,8 @@ static enum vbd_status make_conn(struct vbd_connection *connection,
 	uint64_t id = connection->object.id;
 
 	if (spec->count)
-		return vbd_conn_create_queued(spec->room, fabric, id, &spec->params, cm,
-			spec->timeout_ms, &vbd_connection_conn_ops, connection, &connection->conn,
-			err);
+		return vbd_conn_create_queued(fabric, id, &spec->params, cm, spec->timeout_ms,
+			&vbd_connection_conn_ops, connection, &connection->conn, err);
 	return vbd_conn_create(fabric, id, &spec->params, cm, spec->timeout_ms,
 		&vbd_connection_conn_ops, connection, &connection->conn, err);
 }
@@ -227,61 +226,42 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	return VBD_OK;
 }
 
-/* The number of the last connection is the longest one. */
-static enum vbd_status check_numbered_name(
-	const struct vbd_connection_spec *spec, struct vbd_error *err)
+/* The name of connection @number of many, counted from 1. Returns its length, also of one that is
+ * cut off. */
+static int name_of(
+	const struct vbd_connection_spec *spec, uint32_t number, char name[VBD_NAME_BYTES])
 {
-	int length = snprintf(NULL, 0, "%s-%u", spec->name, spec->count);
-
-	if (!spec->numbered || !spec->name[0] || length < (int)sizeof(spec->name))
-		return VBD_OK;
-	return vbd_error_input(err, VBD_E_TOO_LONG, "/name",
-		"the name and the number of the last connection have %d characters together; a "
-		"name has at most 63",
-		length);
-}
-
-/* The name of connection @number, counted from 1. */
-static const char *name_of(
-	const struct vbd_connection_spec *spec, uint32_t number, char name[VBD_NAME_BYTES + 12])
-{
-	if (!spec->numbered || !spec->name[0])
-		return spec->name;
-	(void)snprintf(name, VBD_NAME_BYTES + 12, "%s-%u", spec->name, number);
-	return name;
+	if (spec->numbered && spec->name[0])
+		return snprintf(name, VBD_NAME_BYTES, "%s-%u", spec->name, number);
+	return snprintf(name, VBD_NAME_BYTES, "%s", spec->name);
 }
 
 enum vbd_status vbd_connections_prepare(struct vbd_daemon *daemon,
-	const struct vbd_connection_spec *spec, struct vbd_connection **ret_connections,
+	const struct vbd_connection_spec *spec, struct vbd_object **ret_objects,
 	struct vbd_error *err)
 {
 	struct vbd_cm_params cm = spec->cm;
-	enum vbd_status status = check_numbered_name(spec, err);
-	char name[VBD_NAME_BYTES + 12];
+	struct vbd_connection *connection;
+	char name[VBD_NAME_BYTES];
+	int longest = name_of(spec, spec->count, name);
+	enum vbd_status status;
 	uint32_t made = 0;
 
-	if (!status)
-		status = check_spec(daemon, spec, &cm, err);
+	if (longest >= VBD_NAME_BYTES)
+		return vbd_error_input(err, VBD_E_TOO_LONG, "/name",
+			"the name and the number of the last connection have %d characters "
+			"together; a name has at most 63",
+			longest);
+	status = check_spec(daemon, spec, &cm, err);
 	while (!status && made < spec->count) {
-		status = make(daemon, spec, name_of(spec, made + 1, name), &cm,
-			&ret_connections[made], err);
-		made += !status;
+		(void)name_of(spec, made + 1, name);
+		status = make(daemon, spec, name, &cm, &connection, err);
+		if (!status)
+			ret_objects[made++] = &connection->object;
 	}
-	if (status)
-		vbd_connections_discard(ret_connections, made);
+	while (status && made > 0)
+		vbd_connection_discard(ret_objects[--made]);
 	return status;
-}
-
-void vbd_connections_discard(struct vbd_connection *const *connections, uint32_t count)
-{
-	while (count > 0) {
-		struct vbd_connection *connection = connections[--count];
-		struct vbd_daemon *daemon = connection->object.registry->daemon;
-
-		daemon->connections_in_state[connection->counted_state]--;
-		daemon->qp_receives_bytes -= connection->receive_bytes;
-		vbd_object_free(&connection->object);
-	}
 }
 
 enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,

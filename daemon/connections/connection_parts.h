@@ -3,10 +3,9 @@
  * Interfaces between the files of the connection service:
  *
  *   connection_create.c  creation: limits, checks, record; on request, manual, from a listener
- *   connection_batches.c several that are made together
  *   connection_events.c  callbacks of the RDMA side: states, ends, messages
- *   connection_queue.c   connections that wait for their turn to connect; the first steps of one:
- *                        its event, its turn, its name
+ *   connection_queue.c   batches of connections, which wait for their turn to connect; the first
+ *                        steps of one: its event, its turn, its name
  *   connections.c        lookup, commands, the end of a record; numbers of connections by state,
  *                        traffic to sort by, durations of phases
  *
@@ -43,6 +42,9 @@ enum vbd_status vbd_connection_look_up(
 	struct vbd_connection *connection, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* connections.c */
+
+/** vbd_connection_discard - free a prepared connection, as if it had never been */
+void vbd_connection_discard(struct vbd_object *object);
 
 /** vbd_connection_count_state - count the connection in its state instead of the state before */
 void vbd_connection_count_state(struct vbd_connection *connection);

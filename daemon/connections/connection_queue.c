@@ -4,6 +4,7 @@
 #include "base/addr.h"
 #include "base/clock.h"
 #include "daemon/connections/connections.h"
+#include "daemon/core/batch.h"
 
 void vbd_connection_announce(struct vbd_connection *connection)
 {
@@ -174,15 +175,6 @@ enum vbd_status vbd_connection_queue_create(struct vbd_daemon *daemon, struct vb
 	return vbd_timer_create(daemon->loop, on_turn, daemon, &daemon->queue_timer, err);
 }
 
-void vbd_connection_queue_add(struct vbd_connection *connection)
-{
-	struct vbd_daemon *daemon = connection->object.registry->daemon;
-
-	vbd_list_append(&daemon->queued_connections, &connection->queue_link);
-	vbd_list_append(&daemon->unannounced_connections, &connection->unannounced_link);
-	vbd_timer_set(daemon->queue_timer, 0);
-}
-
 static bool is_connecting(enum vbd_conn_state state)
 {
 	return state == VBD_CONN_RESOLVING_ADDR || state == VBD_CONN_RESOLVING_ROUTE ||
@@ -204,3 +196,46 @@ void vbd_connection_queue_moved(struct vbd_connection *connection)
 	if (has_next(daemon))
 		vbd_timer_set(daemon->queue_timer, 0);
 }
+
+/* --- batches --------------------------------------------------------------------------------- */
+
+static unsigned int outcome_of(const struct vbd_object *object)
+{
+	enum vbd_conn_state state = ((const struct vbd_connection *)object)->conn->state;
+
+	if (state == VBD_CONN_QUEUED)
+		return VBD_CONNECTION_OUTCOME_QUEUED;
+	if (state == VBD_CONN_ESTABLISHED)
+		return VBD_CONNECTION_OUTCOME_ESTABLISHED;
+	return vbd_conn_state_terminal(state) ? VBD_CONNECTION_OUTCOME_FAILED
+					      : VBD_CONNECTION_OUTCOME_CONNECTING;
+}
+
+/* The event of its creation follows in a turn to come, and before any other event about it. */
+static void queue_add(struct vbd_object *object)
+{
+	struct vbd_connection *connection = vbd_connection_of(object);
+	struct vbd_daemon *daemon = object->registry->daemon;
+
+	vbd_list_append(&daemon->queued_connections, &connection->queue_link);
+	vbd_list_append(&daemon->unannounced_connections, &connection->unannounced_link);
+	vbd_timer_set(daemon->queue_timer, 0);
+}
+
+_Static_assert(VBD_CONNECTION_OUTCOME_COUNT <= VBD_BATCH_OUTCOMES_MAX, "each outcome has room");
+
+static const char *const outcome_names[] = {VBD_CONNECTION_OUTCOME_MAP(VBD_ENUM_NAME)};
+
+const struct vbd_batch_ops vbd_connection_batch_ops = {
+	.created = VBD_EVENT_CONNECTION_BATCH_CREATED,
+	.ended = VBD_EVENT_CONNECTION_BATCH_ENDED,
+	.cancels_per_turn = 16, /* to close a connection takes calls of the kernel */
+	.outcomes = VBD_CONNECTION_OUTCOME_COUNT,
+	.outcome_names = outcome_names,
+	.outcome_of = outcome_of,
+	.final = VBD_OUTCOMES(VBD_CONNECTION_OUTCOME_ESTABLISHED) |
+		 VBD_OUTCOMES(VBD_CONNECTION_OUTCOME_FAILED),
+	.failures = VBD_OUTCOMES(VBD_CONNECTION_OUTCOME_FAILED),
+	.start = queue_add,
+	.discard = vbd_connection_discard,
+};

@@ -114,6 +114,16 @@ static void free_connection(struct vbd_object *object)
 	free(connection->dst_addr);
 }
 
+void vbd_connection_discard(struct vbd_object *object)
+{
+	struct vbd_connection *connection = vbd_connection_of(object);
+	struct vbd_daemon *daemon = object->registry->daemon;
+
+	daemon->connections_in_state[connection->counted_state]--;
+	daemon->qp_receives_bytes -= connection->receive_bytes;
+	vbd_object_free(object);
+}
+
 static void on_deadline(void *object)
 {
 	const struct vbd_connection *connection = object;

@@ -11,7 +11,6 @@
 #include "daemon/core/object.h"
 #include "rdma/conn/conn.h"
 
-struct vbd_conn_room;
 struct vbd_facts;
 struct vbd_listener;
 struct vbd_peer_report;
@@ -66,7 +65,6 @@ struct vbd_connection_spec {
 	/* For vbd_connections_prepare(), else 0: so many alike. `numbered`: "NAME-1" and so on. */
 	uint32_t count;
 	bool numbered;
-	struct vbd_conn_room *room; /* for them: memory that was got before; NULL: none was */
 	char dst_addr[256];
 	uint16_t dst_port;
 	/* The connection, which has ended, whose id this one gets; 0, and if that is gone: none. */
@@ -83,17 +81,24 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_connections_prepare - make spec->count connections in QUEUED, or none
+ * vbd_connections_prepare - make spec->count connections in QUEUED for vbd_batch_create(), or none
  *
- * No event tells of them yet. The caller hands them to a batch, or
- * discards them in the same turn. Errors as of vbd_connection_create(), and VBD_E_TOO_LONG.
+ * No event tells of them yet. Errors as of vbd_connection_create(), and VBD_E_TOO_LONG.
  */
 enum vbd_status vbd_connections_prepare(struct vbd_daemon *daemon,
-	const struct vbd_connection_spec *spec, struct vbd_connection **ret_connections,
+	const struct vbd_connection_spec *spec, struct vbd_object **ret_objects,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_connections_discard - free prepared connections, as if they had never been */
-void vbd_connections_discard(struct vbd_connection *const *connections, uint32_t count);
+/* X(SYMBOL, json name): what became of a connection of a batch so far */
+#define VBD_CONNECTION_OUTCOME_MAP(X)                        \
+	X(VBD_CONNECTION_OUTCOME_QUEUED, "queued")           \
+	X(VBD_CONNECTION_OUTCOME_CONNECTING, "connecting")   \
+	X(VBD_CONNECTION_OUTCOME_ESTABLISHED, "established") \
+	X(VBD_CONNECTION_OUTCOME_FAILED, "failed")
+
+enum vbd_connection_outcome {
+	VBD_CONNECTION_OUTCOME_MAP(VBD_ENUM_ROW) VBD_CONNECTION_OUTCOME_COUNT
+};
 
 /** vbd_connection_begin - a connection in QUEUED begins to connect; a failure is the connection's
  * own `reason` */
@@ -172,10 +177,6 @@ uint64_t vbd_connection_moved_bytes(const struct vbd_connection *connection);
 /** vbd_connection_queue_create - make the empty queue of @daemon */
 enum vbd_status vbd_connection_queue_create(
 	struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_connection_queue_add - a connection in QUEUED waits behind the others. Its event of creation
- * follows in a turn to come, and before any other event about it. */
-void vbd_connection_queue_add(struct vbd_connection *connection);
 
 /** vbd_connection_queue_moved - the connection is in another state: it may leave the queue, or make
  * room for the next one */

@@ -80,7 +80,7 @@ static void take_outcome(struct vbd_batch_item *item)
 	struct vbd_batch *batch = item->batch;
 
 	vbd_watch_remove(&item->watch);
-	if (batch->ops->is_failure(item->outcome))
+	if (batch->ops->failures & VBD_OUTCOMES(item->outcome))
 		take_error(batch, item->object);
 	item->object = NULL;
 	batch->open--;
@@ -100,7 +100,7 @@ static void on_changed(struct vbd_watch *watch, bool gone)
 	item->outcome = batch->ops->outcome_of(item->object);
 	if (item->outcome == before)
 		return;
-	if (batch->ops->is_final(item->outcome))
+	if (batch->ops->final & VBD_OUTCOMES(item->outcome))
 		take_outcome(item);
 	if (batch->open == 0)
 		end(batch);
@@ -123,36 +123,7 @@ static bool cancel_some(struct vbd_steps *steps)
 	return batch->cancelled == batch->count;
 }
 
-enum vbd_status vbd_batch_begin(struct vbd_registry *registry, const struct vbd_batch_ops *ops,
-	const struct vbd_object *first, uint32_t count, struct vbd_batch **ret_batch,
-	struct vbd_error *err)
-{
-	struct vbd_batch *batch;
-	struct vbd_object *object;
-	const struct vbd_origin origin = vbd_origin_like(first);
-	enum vbd_status status = vbd_object_create(registry, &origin, "", &object, err);
-
-	if (status)
-		return status;
-	batch = batch_of(object);
-	vbd_list_init(&batch->cancelling.link);
-	batch->cancelling.step = cancel_some;
-	batch->ops = ops;
-	batch->of = first->registry;
-	batch->items = calloc(count, sizeof(*batch->items));
-	if (!batch->items) {
-		status = vbd_error_set(
-			err, VBD_E_NO_MEMORY, "no memory for %u %s", count, batch->of->plural);
-		vbd_object_free(object);
-		return status;
-	}
-	vbd_object_log(object, ops->created, VBD_SEVERITY_INFO, VBD_OK, "%u %s, the first is %llu",
-		count, batch->of->plural, (unsigned long long)first->id);
-	*ret_batch = batch;
-	return VBD_OK;
-}
-
-void vbd_batch_add(struct vbd_batch *batch, struct vbd_object *object)
+static void add(struct vbd_batch *batch, struct vbd_object *object)
 {
 	struct vbd_batch_item *item = &batch->items[batch->count++];
 
@@ -164,9 +135,44 @@ void vbd_batch_add(struct vbd_batch *batch, struct vbd_object *object)
 	item->id = object->id;
 	item->outcome = batch->ops->outcome_of(object);
 	batch->open++;
+	if (batch->ops->announce)
+		batch->ops->announce(object, batch->object.id);
 }
 
-void vbd_batch_cancel(struct vbd_object *object)
+enum vbd_status vbd_batch_create(struct vbd_registry *registry, const struct vbd_batch_ops *ops,
+	struct vbd_object *const *objects, uint32_t count, struct vbd_batch **ret_batch,
+	struct vbd_error *err)
+{
+	struct vbd_batch *batch;
+	struct vbd_object *object;
+	const struct vbd_origin origin = vbd_origin_like(objects[0]);
+	enum vbd_status status = vbd_object_create(registry, &origin, "", &object, err);
+
+	if (status)
+		return status;
+	batch = batch_of(object);
+	vbd_list_init(&batch->cancelling.link);
+	batch->cancelling.step = cancel_some;
+	batch->ops = ops;
+	batch->of = objects[0]->registry;
+	batch->items = calloc(count, sizeof(*batch->items));
+	if (!batch->items) {
+		status = vbd_error_set(
+			err, VBD_E_NO_MEMORY, "no memory for %u %s", count, batch->of->plural);
+		vbd_object_free(object);
+		return status;
+	}
+	vbd_object_log(object, ops->created, VBD_SEVERITY_INFO, VBD_OK, "%u %s, the first is %llu",
+		count, batch->of->plural, (unsigned long long)objects[0]->id);
+	for (uint32_t i = 0; i < count; i++)
+		add(batch, objects[i]);
+	for (uint32_t i = 0; i < count; i++)
+		ops->start(objects[i]);
+	*ret_batch = batch;
+	return VBD_OK;
+}
+
+static void cancel(struct vbd_object *object)
 {
 	struct vbd_batch *batch = batch_of(object);
 
@@ -174,17 +180,17 @@ void vbd_batch_cancel(struct vbd_object *object)
 		vbd_turns_add(&object->registry->daemon->turns, &batch->cancelling);
 }
 
-void vbd_batch_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+static void problem(const struct vbd_object *object, struct vbd_error *ret_err)
 {
 	*ret_err = ((const struct vbd_batch *)object)->error;
 }
 
-const char *vbd_batch_state_of(const struct vbd_object *object)
+static const char *state_of(const struct vbd_object *object)
 {
 	return vbd_batch_state_name(((const struct vbd_batch *)object)->state);
 }
 
-void vbd_batch_free(struct vbd_object *object)
+static void free_batch(struct vbd_object *object)
 {
 	struct vbd_batch *batch = batch_of(object);
 
@@ -194,3 +200,13 @@ void vbd_batch_free(struct vbd_object *object)
 	free(batch->items);
 	vbd_failures_fini(&batch->failures);
 }
+
+#define BATCH_KIND                                                                                \
+	{                                                                                         \
+		.size_bytes = sizeof(struct vbd_batch), .keeps_history = true,                    \
+		.connection_at = offsetof(struct vbd_batch, failed_connection), .cancel = cancel, \
+		.state = state_of, .problem = problem, .free = free_batch,                        \
+	}
+
+const struct vbd_kind vbd_transfer_batch_kind = BATCH_KIND;
+const struct vbd_kind vbd_connection_batch_kind = BATCH_KIND;

@@ -55,21 +55,32 @@ const char *vbd_batch_state_name(enum vbd_batch_state state);
 
 #define VBD_BATCH_OUTCOMES_MAX 8
 
+/* A set of outcomes. */
+#define VBD_OUTCOMES(outcome_) (1U << (outcome_))
+
 /* A batch of transfers and one of connections differ in this. */
 struct vbd_batch_ops {
 	enum vbd_event_type created, ended;
 	/* How many objects are cancelled in about a millisecond. */
 	uint32_t cancels_per_turn;
-	/* An outcome is a number below `outcomes`: the object's fate so far. */
+	/* An outcome is an index of `outcome_names`: the object's fate so far. */
 	unsigned int outcomes;
-	const char *(*outcome_name)(unsigned int outcome);
+	const char *const *outcome_names;
 	unsigned int (*outcome_of)(const struct vbd_object *object);
-	/* The object does not count any more. */
-	bool (*is_final)(unsigned int outcome);
-	bool (*is_failure)(unsigned int outcome);
+	/* The outcomes in which the object counts no more, and those of them that are failures. */
+	unsigned int final, failures;
 	/* The failed completion that ended an object; NULL: none is told. */
 	void (*first_error)(const struct vbd_object *object, struct vbd_first_error *ret_first);
+	/* Tell that the object is one of the batch, before any is started; NULL: nothing is told.
+	 */
+	void (*announce)(struct vbd_object *object, uint64_t batch_id);
+	void (*start)(struct vbd_object *object);
+	/* Free an object that is not announced, as if it had never been. */
+	void (*discard)(struct vbd_object *object);
 };
+
+/* Each is in the file of its kind of objects. */
+extern const struct vbd_batch_ops vbd_transfer_batch_ops, vbd_connection_batch_ops;
 
 struct vbd_batch;
 
@@ -101,37 +112,19 @@ struct vbd_batch {
 };
 
 /**
- * vbd_batch_begin - make a batch for @count objects, and append its first event
+ * vbd_batch_create - make a batch of prepared objects, and start them in their order
  * @registry: of the batches
- * @first:    the object that vbd_batch_add() adds first; it adds all before the next turn. The
- *            batch has the same origin
+ * @objects:  prepared in this turn; the batch has the origin of the first. The caller discards them
+ *            if this fails
  * @count:    1 to VBD_BATCH_MAX
  *
  * VBD_E_LIMIT_REACHED, _NO_MEMORY.
  */
-enum vbd_status vbd_batch_begin(struct vbd_registry *registry, const struct vbd_batch_ops *ops,
-	const struct vbd_object *first, uint32_t count, struct vbd_batch **ret_batch,
+enum vbd_status vbd_batch_create(struct vbd_registry *registry, const struct vbd_batch_ops *ops,
+	struct vbd_object *const *objects, uint32_t count, struct vbd_batch **ret_batch,
 	struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_batch_add - put the next object into a batch */
-void vbd_batch_add(struct vbd_batch *batch, struct vbd_object *object);
 
 /** vbd_batch_outcome - the outcome of an object of the batch, which may be gone */
 unsigned int vbd_batch_outcome(const struct vbd_batch_item *item);
-
-/* The functions of a kind. To cancel a batch cancels its objects whose outcome is not final. */
-void vbd_batch_cancel(struct vbd_object *object);
-const char *vbd_batch_state_of(const struct vbd_object *object);
-void vbd_batch_problem(const struct vbd_object *object, struct vbd_error *ret_err);
-void vbd_batch_free(struct vbd_object *object);
-
-/* The struct vbd_kind of a kind of batches. */
-#define VBD_BATCH_KIND                                                          \
-	{                                                                       \
-		.size_bytes = sizeof(struct vbd_batch), .keeps_history = true,  \
-		.connection_at = offsetof(struct vbd_batch, failed_connection), \
-		.cancel = vbd_batch_cancel, .state = vbd_batch_state_of,        \
-		.problem = vbd_batch_problem, .free = vbd_batch_free,           \
-	}
 
 #endif

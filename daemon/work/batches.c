@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/work/batches.h"
-
+#include "daemon/core/batch.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/windows.h"
 #include "daemon/work/transfers.h"
@@ -15,58 +14,53 @@ static unsigned int outcome_of(const struct vbd_object *object)
 	return record_of(object)->transfer.state;
 }
 
-static const char *outcome_name(unsigned int outcome)
-{
-	return vbd_transfer_state_name((enum vbd_transfer_state)outcome);
-}
-
-static bool is_final(unsigned int outcome)
-{
-	return vbd_transfer_state_ended((enum vbd_transfer_state)outcome);
-}
-
-static bool is_failure(unsigned int outcome)
-{
-	return outcome != VBD_TRANSFER_DONE;
-}
-
 static void first_error(const struct vbd_object *object, struct vbd_first_error *ret_first)
 {
 	vbd_transfer_first_error(record_of(object), ret_first);
 }
 
+static void announce(struct vbd_object *object, uint64_t batch_id)
+{
+	struct vbd_transfer_record *record =
+		VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
+
+	record->batch_id = batch_id;
+	vbd_transfer_announce(record);
+}
+
+static void start(struct vbd_object *object)
+{
+	vbd_transfer_submit(
+		&VBD_CONTAINER_OF(object, struct vbd_transfer_record, object)->transfer);
+}
+
+static void discard(struct vbd_object *object)
+{
+	vbd_transfer_free(VBD_CONTAINER_OF(object, struct vbd_transfer_record, object));
+}
+
 _Static_assert(VBD_TRANSFER_STATE_COUNT <= VBD_BATCH_OUTCOMES_MAX, "each state is an outcome");
 
-static const struct vbd_batch_ops ops = {
+static const char *const outcome_names[] = {VBD_TRANSFER_STATE_MAP(VBD_ENUM_NAME)};
+
+#define FAILURES                                                                    \
+	(VBD_OUTCOMES(VBD_TRANSFER_FAILED) | VBD_OUTCOMES(VBD_TRANSFER_CANCELLED) | \
+		VBD_OUTCOMES(VBD_TRANSFER_TIMED_OUT))
+
+const struct vbd_batch_ops vbd_transfer_batch_ops = {
 	.created = VBD_EVENT_TRANSFER_BATCH_CREATED,
 	.ended = VBD_EVENT_TRANSFER_BATCH_ENDED,
 	.cancels_per_turn = 64, /* a cancel is a message to a worker, and an event */
 	.outcomes = VBD_TRANSFER_STATE_COUNT,
-	.outcome_name = outcome_name,
+	.outcome_names = outcome_names,
 	.outcome_of = outcome_of,
-	.is_final = is_final,
-	.is_failure = is_failure,
+	.final = FAILURES | VBD_OUTCOMES(VBD_TRANSFER_DONE),
+	.failures = FAILURES,
 	.first_error = first_error,
+	.announce = announce,
+	.start = start,
+	.discard = discard,
 };
-
-const struct vbd_kind vbd_transfer_batch_kind = VBD_BATCH_KIND;
-
-enum vbd_status vbd_transfer_batch_create(struct vbd_daemon *daemon,
-	struct vbd_transfer_record *const *records, uint32_t count, struct vbd_batch **ret_batch,
-	struct vbd_error *err)
-{
-	enum vbd_status status = vbd_batch_begin(
-		daemon->transfer_batches, &ops, &records[0]->object, count, ret_batch, err);
-
-	if (status)
-		return status;
-	for (uint32_t i = 0; i < count; i++) {
-		vbd_batch_add(*ret_batch, &records[i]->object);
-		records[i]->batch_id = (*ret_batch)->object.id;
-	}
-	vbd_transfers_start(records, count);
-	return VBD_OK;
-}
 
 static bool transfer_uses(struct vbd_object *object, const struct vbd_buffer *buffer)
 {

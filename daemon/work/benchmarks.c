@@ -153,7 +153,7 @@ enum vbd_status vbd_benchmark_create(struct vbd_daemon *daemon,
 		vbd_op_name(spec->op), spec->size_bytes, benchmark->tx_depth,
 		(unsigned long long)benchmark->connection_id,
 		(unsigned long long)benchmark->transfer_id);
-	vbd_transfers_start(&benchmark->transfer, 1);
+	vbd_transfer_start(benchmark->transfer);
 	*ret_benchmark = benchmark;
 	return VBD_OK;
 }

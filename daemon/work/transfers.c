@@ -250,8 +250,7 @@ static const char *extent(const struct vbd_transfer *transfer, char text[EXTENT_
 	return text;
 }
 
-/* The transfer becomes visible to clients. */
-static void announce(struct vbd_transfer_record *record)
+void vbd_transfer_announce(struct vbd_transfer_record *record)
 {
 	char owner[VBD_QP_OWNER_BYTES], text[EXTENT_BYTES];
 
@@ -263,13 +262,10 @@ static void announce(struct vbd_transfer_record *record)
 		vbd_qp_owner_text(record->qp, owner));
 }
 
-void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t count)
+void vbd_transfer_start(struct vbd_transfer_record *record)
 {
-	/* Writing the log may take long: send the start commands after it, all together. */
-	for (size_t i = 0; i < count; i++)
-		announce(records[i]);
-	for (size_t i = 0; i < count; i++)
-		vbd_transfer_submit(&records[i]->transfer);
+	vbd_transfer_announce(record);
+	vbd_transfer_submit(&record->transfer);
 }
 
 bool vbd_transfer_receives(const struct vbd_object *object)
@@ -404,7 +400,7 @@ enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_
 	enum vbd_status status = vbd_transfer_prepare(daemon, spec, ret_record, err);
 
 	if (!status)
-		vbd_transfers_start(ret_record, 1);
+		vbd_transfer_start(*ret_record);
 	return status;
 }
 
@@ -429,7 +425,7 @@ static enum vbd_status send_message(struct vbd_daemon *daemon, const struct vbd_
 		vbd_transfer_free(record);
 		return status;
 	}
-	vbd_transfers_start(&record, 1);
+	vbd_transfer_start(record);
 	*ret_record = record;
 	return VBD_OK;
 }

@@ -76,14 +76,18 @@ struct vbd_transfer_spec {
  * VBD_E_WRONG_STATE (connection not established, buffer not ready, messages go to a service),
  * _RANGE_NOT_SATISFIABLE, _LIMIT_REACHED, _OUT_OF_RANGE (too much for the queue pair), _BAD_VALUE
  * (buffer on another device, unaligned address), _NOT_SUPPORTED. The caller passes the record to
- * vbd_transfers_start() or vbd_transfer_free() before the loop turns.
+ * vbd_transfer_start() or vbd_transfer_free() before the loop turns.
  */
 enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
 	const struct vbd_transfer_spec *spec, struct vbd_transfer_record **ret_record,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_transfers_start - start prepared transfers in immediate succession; can't fail */
-void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t count);
+/** vbd_transfer_announce - a prepared transfer becomes visible to clients, and its deadline runs;
+ * vbd_transfer_submit() follows in the same turn */
+void vbd_transfer_announce(struct vbd_transfer_record *record);
+
+/** vbd_transfer_start - announce and submit a prepared transfer; can't fail */
+void vbd_transfer_start(struct vbd_transfer_record *record);
 
 /** vbd_transfer_receives - whether @object, a transfer, waits for a message of the peer */
 bool vbd_transfer_receives(const struct vbd_object *object);

@@ -5,19 +5,11 @@
 #include "rdma/conn/conn_parts.h"
 #include "rdma/provider/provider.h"
 
-/* Memory for a connection, all zero, which the caller frees; fresh memory if @room is empty or
- * NULL. NULL without memory. */
-static struct vbd_conn *take_memory(struct vbd_conn_room *room)
-{
-	return room && room->count ? room->blanks[--room->count]
-				   : calloc(1, sizeof(struct vbd_conn));
-}
-
-static struct vbd_conn *allocate(struct vbd_conn_room *room, struct vbd_fabric *fabric, uint64_t id,
+static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
 	const struct vbd_conn_ops *ops, void *ops_arg)
 {
-	struct vbd_conn *conn = take_memory(room);
+	struct vbd_conn *conn = calloc(1, sizeof(*conn));
 
 	if (!conn)
 		return NULL;
@@ -38,12 +30,12 @@ static struct vbd_conn *allocate(struct vbd_conn_room *room, struct vbd_fabric *
 	return conn;
 }
 
-enum vbd_status vbd_conn_create_queued(struct vbd_conn_room *room, struct vbd_fabric *fabric,
-	uint64_t id, const struct vbd_conn_params *params, const struct vbd_cm_params *cm,
-	uint64_t timeout_ms, const struct vbd_conn_ops *ops, void *ops_arg,
-	struct vbd_conn **ret_conn, struct vbd_error *err)
+enum vbd_status vbd_conn_create_queued(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
+	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
+	struct vbd_error *err)
 {
-	struct vbd_conn *conn = allocate(room, fabric, id, params, cm, timeout_ms, ops, ops_arg);
+	struct vbd_conn *conn = allocate(fabric, id, params, cm, timeout_ms, ops, ops_arg);
 
 	if (!conn)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
@@ -60,7 +52,7 @@ enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
 {
 	struct vbd_conn *conn;
 	enum vbd_status status = vbd_conn_create_queued(
-		NULL, fabric, id, params, cm, timeout_ms, ops, ops_arg, &conn, err);
+		fabric, id, params, cm, timeout_ms, ops, ops_arg, &conn, err);
 
 	if (status)
 		return status;
@@ -82,7 +74,7 @@ enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 	void *ops_arg, struct vbd_conn **ret_conn, struct vbd_error *err)
 {
 	const struct vbd_cm_params cm = vbd_cm_params_default();
-	struct vbd_conn *conn = allocate(NULL, fabric, id, params, &cm, timeout_ms, ops, ops_arg);
+	struct vbd_conn *conn = allocate(fabric, id, params, &cm, timeout_ms, ops, ops_arg);
 
 	if (conn)
 		conn->manual = calloc(1, sizeof(*conn->manual));
@@ -148,8 +140,7 @@ enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
 	struct vbd_error *err)
 {
-	struct vbd_conn *conn =
-		allocate(NULL, fabric, id, params, cm, decide_timeout_ms, ops, ops_arg);
+	struct vbd_conn *conn = allocate(fabric, id, params, cm, decide_timeout_ms, ops, ops_arg);
 
 	if (!conn)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
@@ -225,22 +216,4 @@ void vbd_conn_destroy(struct vbd_conn *conn)
 	free(conn->manual);
 	free(conn->tries);
 	free(conn);
-}
-
-enum vbd_status vbd_conn_room_add(struct vbd_conn_room *room, uint32_t count, struct vbd_error *err)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		struct vbd_conn *blank = calloc(1, sizeof(*blank));
-
-		if (!blank)
-			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
-		room->blanks[room->count++] = blank;
-	}
-	return VBD_OK;
-}
-
-void vbd_conn_room_fini(struct vbd_conn_room *room)
-{
-	while (room->count)
-		free(room->blanks[--room->count]);
 }

@@ -145,13 +145,11 @@ enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_create_queued - an active connection in QUEUED, which vbd_conn_begin() starts; the
- * deadline starts then. @room: the memory comes from there while it has some, NULL for none; @cm:
- * as for vbd_conn_create() */
-struct vbd_conn_room;
-enum vbd_status vbd_conn_create_queued(struct vbd_conn_room *room, struct vbd_fabric *fabric,
-	uint64_t id, const struct vbd_conn_params *params, const struct vbd_cm_params *cm,
-	uint64_t timeout_ms, const struct vbd_conn_ops *ops, void *ops_arg,
-	struct vbd_conn **ret_conn, struct vbd_error *err) VBD_MUST_CHECK;
+ * deadline starts then. @cm: as for vbd_conn_create() */
+enum vbd_status vbd_conn_create_queued(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
+	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_begin - a connection in QUEUED is in RESOLVING_ADDR now; nothing is sent yet */
 void vbd_conn_begin(struct vbd_conn *conn);
@@ -305,27 +303,5 @@ bool vbd_conn_stepping(const struct vbd_conn *conn);
 
 /** vbd_conn_is_parking - is the QP of a manual bring-up on its way down, without the connection? */
 bool vbd_conn_is_parking(const struct vbd_conn *conn);
-
-/*
- * Memory for connections that are made together. Memory that the process did not have before costs
- * more time than all else that is done to make a connection in QUEUED: code that makes many of them
- * at once gets it before, in parts.
- */
-
-#define VBD_CONN_ROOM_MAX 1000
-
-/* All zero: empty. */
-struct vbd_conn_room {
-	uint32_t count;
-	struct vbd_conn *blanks[VBD_CONN_ROOM_MAX]; /* all zero, from calloc */
-};
-
-/** vbd_conn_room_add - get memory for @count connections more, VBD_CONN_ROOM_MAX in all; without
- * it, VBD_E_NO_MEMORY: the room has less then */
-enum vbd_status vbd_conn_room_add(
-	struct vbd_conn_room *room, uint32_t count, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_conn_room_fini - free what is left */
-void vbd_conn_room_fini(struct vbd_conn_room *room);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/work/batches.h"
+#include "daemon/core/batch.h"
+#include "daemon/work/transfers.h"
 
 #include "tests/unit/svc.h"
 
@@ -36,28 +37,31 @@ static struct vbd_transfer_spec spec_of(const struct scene *scene)
 	};
 }
 
-static void prepare(const struct scene *scene, struct vbd_transfer_record *records[COUNT])
+static struct vbd_batch *begin_many(const struct scene *scene, uint32_t count)
 {
 	const struct vbd_transfer_spec spec = spec_of(scene);
+	struct vbd_object *objects[VBD_BATCH_MAX] = {NULL};
+	struct vbd_daemon *daemon = scene->svc->daemon;
+	struct vbd_transfer_record *record;
+	struct vbd_batch *batch = NULL;
 
-	for (int i = 0; i < COUNT; i++)
-		assert_int_equal(vbd_transfer_prepare(
-					 scene->svc->daemon, &spec, &records[i], &scene->svc->err),
-			VBD_OK);
+	for (uint32_t i = 0; i < count; i++) {
+		assert_int_equal(
+			vbd_transfer_prepare(daemon, &spec, &record, &scene->svc->err), VBD_OK);
+		objects[i] = &record->object;
+	}
+	assert_int_equal(vbd_batch_create(daemon->transfer_batches, &vbd_transfer_batch_ops,
+				 objects, count, &batch, &scene->svc->err),
+		VBD_OK);
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(
+			((struct vbd_transfer_record *)objects[i])->batch_id, batch->object.id);
+	return batch;
 }
 
 static struct vbd_batch *begin(const struct scene *scene)
 {
-	struct vbd_transfer_record *records[COUNT];
-	struct vbd_batch *batch = NULL;
-
-	prepare(scene, records);
-	assert_int_equal(vbd_transfer_batch_create(
-				 scene->svc->daemon, records, COUNT, &batch, &scene->svc->err),
-		VBD_OK);
-	for (int i = 0; i < COUNT; i++)
-		assert_int_equal(records[i]->batch_id, batch->object.id);
-	return batch;
+	return begin_many(scene, COUNT);
 }
 
 static void wait_for_end(struct svc *svc, const struct vbd_batch *batch)
@@ -92,15 +96,11 @@ SVC_TEST(test_services_batches__all_transfers_done_is_done)
 SVC_TEST(test_services_batches__an_ended_transfer_that_changes_is_counted_once)
 {
 	const struct scene scene = make_scene(svc);
-	struct vbd_transfer_record *records[COUNT];
-	struct vbd_batch *batch = NULL;
+	const struct vbd_batch *batch = begin(&scene);
 
-	prepare(&scene, records);
-	assert_int_equal(
-		vbd_transfer_batch_create(svc->daemon, records, COUNT, &batch, &svc->err), VBD_OK);
 	wait_for_end(svc, batch);
-	for (int i = 0; i < COUNT; i++)
-		vbd_object_changed(&records[i]->object);
+	vbd_registry_for_each (object, svc->daemon->transfers)
+		vbd_object_changed(object);
 	svc_turn(svc);
 	assert_int_equal(batch->open, 0);
 	assert_states(batch, VBD_TRANSFER_DONE);
@@ -152,18 +152,11 @@ SVC_TEST(test_services_batches__a_failed_completion_is_kept)
 
 SVC_TEST(test_services_batches__a_turn_cancels_a_few_of_many)
 {
-	struct vbd_transfer_record *records[VBD_BATCH_MAX];
 	const struct scene scene = make_scene(svc);
-	const struct vbd_transfer_spec spec = spec_of(&scene);
-	struct vbd_batch *batch = NULL;
+	struct vbd_batch *batch;
 
 	fake_loopback(false);
-	for (int i = 0; i < VBD_BATCH_MAX; i++)
-		assert_int_equal(
-			vbd_transfer_prepare(svc->daemon, &spec, &records[i], &svc->err), VBD_OK);
-	assert_int_equal(
-		vbd_transfer_batch_create(svc->daemon, records, VBD_BATCH_MAX, &batch, &svc->err),
-		VBD_OK);
+	batch = begin_many(&scene, VBD_BATCH_MAX);
 	vbd_object_cancel(&batch->object);
 	assert_int_equal(batch->cancelled, 64);
 	vbd_object_cancel(&batch->object);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/connections/connection_batches.h"
+#include "daemon/connections/connections.h"
+#include "daemon/core/batch.h"
 
 #include "tests/unit/svc.h"
 
@@ -18,14 +19,15 @@ static struct vbd_connection_spec spec_of(struct svc *svc, uint32_t count)
 static enum vbd_status try_begin(struct svc *svc, const struct vbd_connection_spec *spec,
 	struct vbd_batch **ret_batch, struct vbd_error *err)
 {
-	struct vbd_connection *connections[VBD_BATCH_MAX];
-	enum vbd_status status = vbd_connections_prepare(svc->daemon, spec, connections, err);
+	struct vbd_object *objects[VBD_BATCH_MAX];
+	enum vbd_status status = vbd_connections_prepare(svc->daemon, spec, objects, err);
 
 	if (status)
 		return status;
-	status = vbd_connection_batch_create(svc->daemon, connections, spec->count, ret_batch, err);
-	if (status)
-		vbd_connections_discard(connections, spec->count);
+	status = vbd_batch_create(svc->daemon->connection_batches, &vbd_connection_batch_ops,
+		objects, spec->count, ret_batch, err);
+	for (uint32_t i = 0; status && i < spec->count; i++)
+		vbd_connection_batch_ops.discard(objects[i]);
 	return status;
 }
 

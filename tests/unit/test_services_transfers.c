@@ -481,7 +481,8 @@ SVC_TEST(test_services_transfers__what_is_prepared_moves_when_started)
 	assert_int_equal(scene.here->users, 2);
 	assert_int_equal(records[0]->transfer.state, VBD_TRANSFER_QUEUED);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_CREATED), 0);
-	vbd_transfers_start(records, VBD_ARRAY_LEN(records));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(records); i++)
+		vbd_transfer_start(records[i]);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(records); i++) {
 		wait_for_end(svc, records[i]);
 		assert_int_equal(records[i]->transfer.state, VBD_TRANSFER_DONE);
