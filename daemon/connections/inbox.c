@@ -79,7 +79,7 @@ uint64_t vbd_inbox_newest(const struct vbd_inbox *inbox)
 	return VBD_CONTAINER_OF(inbox->messages.prev, struct vbd_message, link)->seq;
 }
 
-/* The memory that a copied message takes. */
+/* The memory that a message takes once its connection or endpoint has ended. */
 static uint64_t kept_bytes(const struct vbd_message *message)
 {
 	return sizeof(*message) + message->received.length_bytes;
@@ -89,7 +89,7 @@ static void free_message(struct vbd_inbox *inbox, struct vbd_message *message)
 {
 	vbd_list_remove(&message->link);
 	inbox->count--;
-	if (message->copy)
+	if (!vbd_list_empty(&inbox->kept_link))
 		daemon_of(inbox)->kept_messages_bytes -= kept_bytes(message);
 	if (vbd_list_empty(&inbox->messages))
 		vbd_list_remove(&inbox->kept_link);
@@ -97,55 +97,35 @@ static void free_message(struct vbd_inbox *inbox, struct vbd_message *message)
 	free(message);
 }
 
-/* Free the oldest messages until the daemon keeps at most @bytes, or the inbox is empty. */
-static void drop_oldest(struct vbd_inbox *inbox, uint64_t bytes)
+/* Free the oldest messages until the others have room, or the inbox is empty. */
+static void drop_oldest(struct vbd_inbox *inbox)
 {
+	const struct vbd_daemon *daemon = daemon_of(inbox);
 	uint32_t before = inbox->count;
 
 	vbd_list_for_each (link, &inbox->messages) {
-		if (daemon_of(inbox)->kept_messages_bytes <= bytes)
+		if (daemon->kept_messages_bytes <= daemon->config->records.messages_bytes)
 			break;
 		free_message(inbox, VBD_CONTAINER_OF(link, struct vbd_message, link));
 	}
 	lose(inbox, before - inbox->count, "newer ones needed records.messages_bytes");
 }
 
-/* Make room for @bytes, which are at most records.messages_bytes. */
-static void make_room(struct vbd_daemon *daemon, uint64_t bytes)
+/* Count the messages of an inbox whose receives are about to be freed, and make room for them: the
+ * inbox that ended first loses its messages first, and this one the oldest of its own at last. */
+static void make_room(struct vbd_inbox *inbox)
 {
-	uint64_t others_bytes = daemon->config->records.messages_bytes - bytes;
+	struct vbd_daemon *daemon = daemon_of(inbox);
 
-	while (daemon->kept_messages_bytes > others_bytes)
-		drop_oldest(VBD_LIST_FIRST(&daemon->kept_inboxes, struct vbd_inbox, kept_link),
-			others_bytes);
+	vbd_list_append(&daemon->kept_inboxes, &inbox->kept_link);
+	vbd_list_for_each (link, &inbox->messages)
+		daemon->kept_messages_bytes +=
+			kept_bytes(VBD_CONTAINER_OF(link, struct vbd_message, link));
+	while (daemon->kept_messages_bytes > daemon->config->records.messages_bytes)
+		drop_oldest(VBD_LIST_FIRST(&daemon->kept_inboxes, struct vbd_inbox, kept_link));
 }
 
-/* Free all but the newest messages that have room together. Returns the memory that these need. */
-static uint64_t trim(struct vbd_inbox *inbox)
-{
-	uint64_t limit_bytes = daemon_of(inbox)->config->records.messages_bytes;
-	struct vbd_link *link = inbox->messages.prev;
-	uint32_t before = inbox->count;
-	uint64_t bytes = 0;
-
-	for (; link != &inbox->messages; link = link->prev) {
-		uint64_t more = kept_bytes(VBD_CONTAINER_OF(link, struct vbd_message, link));
-
-		if (more > limit_bytes - bytes)
-			break;
-		bytes += more;
-	}
-	while (link != &inbox->messages) {
-		struct vbd_link *older = link->prev;
-
-		free_message(inbox, VBD_CONTAINER_OF(link, struct vbd_message, link));
-		link = older;
-	}
-	lose(inbox, before - inbox->count, "all have no room in records.messages_bytes");
-	return bytes;
-}
-
-static bool copy_message(struct vbd_inbox *inbox, struct vbd_message *message)
+static bool copy_message(struct vbd_message *message)
 {
 	size_t len = message->received.length_bytes;
 
@@ -154,27 +134,25 @@ static bool copy_message(struct vbd_inbox *inbox, struct vbd_message *message)
 		return false;
 	memcpy(message->copy, vbd_channel_recv_data(message->slot), len);
 	message->slot = NULL;
-	daemon_of(inbox)->kept_messages_bytes += kept_bytes(message);
 	return true;
 }
 
 static void copy_messages(void *reader)
 {
 	struct vbd_inbox *inbox = reader;
-	struct vbd_daemon *daemon = daemon_of(inbox);
 	uint64_t lost = 0;
 
-	make_room(daemon, trim(inbox));
+	if (vbd_list_empty(&inbox->messages))
+		return;
+	make_room(inbox);
 	vbd_list_for_each (link, &inbox->messages) {
 		struct vbd_message *message = VBD_CONTAINER_OF(link, struct vbd_message, link);
 
-		if (copy_message(inbox, message))
+		if (copy_message(message))
 			continue;
 		free_message(inbox, message);
 		lost++;
 	}
-	if (!vbd_list_empty(&inbox->messages))
-		vbd_list_append(&daemon->kept_inboxes, &inbox->kept_link);
 	lose(inbox, lost, no_memory);
 }
 
