@@ -43,7 +43,7 @@ static void encode_batch(struct vbd_encoder *out, const void *item)
 	put_objects(out, batch);
 	vbd_put_failures(out, "failures", &batch->failures);
 	vbd_put_time(out, "created_at", batch->object.created_ns);
-	vbd_put_time(out, "ended_at", batch->ended_ns);
+	vbd_put_time(out, "ended_at", batch->object.ended_ns);
 	vbd_put_error(
 		out, "error", &batch->object, &batch->error, first->error.status ? first : NULL);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/batch.h"
 
-#include "base/clock.h"
 #include "daemon/core/context.h"
 #include "daemon/core/object.h"
 
@@ -53,7 +52,6 @@ static void log_end(struct vbd_batch *batch)
 
 static void end(struct vbd_batch *batch)
 {
-	batch->ended_ns = vbd_clock_mono_ns();
 	batch->state = batch->failures.total ? VBD_BATCH_FAILED : VBD_BATCH_DONE;
 	vbd_object_end(&batch->object);
 	log_end(batch);

@@ -100,8 +100,7 @@ struct vbd_batch {
 	enum vbd_batch_state state;
 	struct vbd_batch_item *items;
 	uint32_t count;
-	uint32_t open; /* objects whose outcome is not final */
-	uint64_t ended_ns;
+	uint32_t open;		     /* objects whose outcome is not final */
 	struct vbd_steps cancelling; /* waits for its turn while there are objects to cancel */
 	uint32_t cancelled;	     /* objects before this one were cancelled, or have ended */
 	/* The error of the object that failed first. */

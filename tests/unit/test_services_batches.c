@@ -69,7 +69,7 @@ static void wait_for_end(struct svc *svc, const struct vbd_batch *batch)
 	SVC_UNTIL(svc, batch->state != VBD_BATCH_RUNNING);
 	assert_int_equal(batch->open, 0);
 	assert_true(batch->object.ended);
-	assert_true(batch->ended_ns > 0);
+	assert_true(batch->object.ended_ns > 0);
 }
 
 static void assert_states(const struct vbd_batch *batch, enum vbd_transfer_state state)

@@ -52,7 +52,7 @@ static void wait_for_end(struct svc *svc, const struct vbd_batch *batch)
 {
 	SVC_UNTIL(svc, batch->state != VBD_BATCH_RUNNING);
 	assert_true(batch->object.ended);
-	assert_true(batch->ended_ns > 0);
+	assert_true(batch->object.ended_ns > 0);
 	assert_int_equal(count_of(batch, VBD_CONNECTION_OUTCOME_QUEUED), 0);
 	assert_int_equal(count_of(batch, VBD_CONNECTION_OUTCOME_CONNECTING), 0);
 }
