@@ -190,8 +190,7 @@ static char *help_call(const struct vbd_ctl_args *args)
 	return vbd_ctl_format("verbsctl %s%s--help", args->called, *args->called ? " " : "");
 }
 
-static enum vbd_ctl_exit take_value(
-	struct vbd_ctl_args *args, enum vbd_ctl_opt opt, const char *text)
+static void take_value(struct vbd_ctl_args *args, enum vbd_ctl_opt opt, const char *text)
 {
 	const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opt);
 	uint64_t *number = &args->number[opt];
@@ -227,13 +226,12 @@ static enum vbd_ctl_exit take_value(
 			wanted = "be a time, as in 500ms, 5s or 1m";
 		break;
 	}
-	if (!wanted)
-		return VBD_CTL_OK;
-	return vbd_ctl_refuse(
-		args, "--%s must %s, not \"%s\"", spec->name, wanted, args->text[opt]);
+	if (wanted)
+		vbd_ctl_refuse(
+			args, "--%s must %s, not \"%s\"", spec->name, wanted, args->text[opt]);
 }
 
-static enum vbd_ctl_exit refuse_option(const struct vbd_ctl_args *args,
+static _Noreturn void refuse_option(const struct vbd_ctl_args *args,
 	const struct getopt_tables *tables, int answer, const char *word)
 {
 	const enum vbd_ctl_opt *opt = tables_find(tables, optopt);
@@ -241,22 +239,20 @@ static enum vbd_ctl_exit refuse_option(const struct vbd_ctl_args *args,
 	const char *help = help_call(args);
 
 	if (opt && answer == ':')
-		return vbd_ctl_refuse(
+		vbd_ctl_refuse(
 			args, "--%s needs %s; see `%s`", spec->name, spec->placeholder, help);
 	if (opt)
-		return vbd_ctl_refuse(args, "--%s takes no value; see `%s`", spec->name, help);
+		vbd_ctl_refuse(args, "--%s takes no value; see `%s`", spec->name, help);
 	if (optopt)
-		return vbd_ctl_refuse(args, "no option -%c; see `%s`", optopt, help);
-	return vbd_ctl_refuse(args, "no option %s; see `%s`", word, help);
+		vbd_ctl_refuse(args, "no option -%c; see `%s`", optopt, help);
+	vbd_ctl_refuse(args, "no option %s; see `%s`", word, help);
 }
 
 /* Parses options up to the first operand (@mode "+:"), or all options, moving operands behind them
  * (":"). */
-static enum vbd_ctl_exit read_options(
-	struct vbd_ctl_args *args, int argc, char **argv, const char *mode)
+static void read_options(struct vbd_ctl_args *args, int argc, char **argv, const char *mode)
 {
 	struct getopt_tables tables = {0};
-	enum vbd_ctl_exit exit_status;
 	int answer;
 
 	memcpy(tables.shorts, mode, strlen(mode));
@@ -270,12 +266,9 @@ static enum vbd_ctl_exit read_options(
 		const enum vbd_ctl_opt *opt = tables_find(&tables, answer);
 
 		if (answer == '?' || answer == ':' || !opt)
-			return refuse_option(args, &tables, answer, argv[optind - 1]);
-		exit_status = take_value(args, *opt, optarg);
-		if (exit_status != VBD_CTL_OK)
-			return exit_status;
+			refuse_option(args, &tables, answer, argv[optind - 1]);
+		take_value(args, *opt, optarg);
 	}
-	return VBD_CTL_OK;
 }
 
 /* The verb of @noun, or without one the first word, that a mistyped word may mean; NULL for none.
@@ -290,7 +283,7 @@ static const char *name_like(const char *noun, const char *word)
 	return similar.like;
 }
 
-static enum vbd_ctl_exit refuse_command(char *const *words, size_t count)
+static _Noreturn void refuse_command(char *const *words, size_t count)
 {
 	const char *noun = vbd_ctl_command_noun(words[0]);
 	const char *wrong = noun ? (count > 1 && words[1][0] != '-' ? words[1] : NULL) : words[0];
@@ -299,43 +292,41 @@ static enum vbd_ctl_exit refuse_command(char *const *words, size_t count)
 	const char *space = noun ? " " : "";
 
 	if (!wrong)
-		return vbd_ctl_usage("%s: needs a verb; see `verbsctl %s --help`", first, first);
+		vbd_ctl_usage("%s: needs a verb; see `verbsctl %s --help`", first, first);
 	if (like)
-		return vbd_ctl_usage("no command \"%s%s%s\"; did you mean \"%s%s%s\"?", first,
-			space, wrong, first, space, like);
-	return vbd_ctl_usage("no command \"%s%s%s\"; see `verbsctl %s%s--help`", first, space,
-		wrong, first, space);
+		vbd_ctl_usage("no command \"%s%s%s\"; did you mean \"%s%s%s\"?", first, space,
+			wrong, first, space, like);
+	vbd_ctl_usage("no command \"%s%s%s\"; see `verbsctl %s%s--help`", first, space, wrong,
+		first, space);
 }
 
-static enum vbd_ctl_exit check_operands(const struct vbd_ctl_args *args)
+static void check_operands(const struct vbd_ctl_args *args)
 {
 	const char *help = help_call(args);
 	size_t min, max;
 
 	get_operand_limits(args->command, &min, &max);
 	if (args->operand_count < min)
-		return vbd_ctl_refuse(args, "needs %s; see `%s`", args->command->usage, help);
+		vbd_ctl_refuse(args, "needs %s; see `%s`", args->command->usage, help);
 	if (args->operand_count > max)
-		return vbd_ctl_refuse(args, "\"%s\" is one operand too many; see `%s`",
+		vbd_ctl_refuse(args, "\"%s\" is one operand too many; see `%s`",
 			args->operands[max], help);
 	for (size_t i = 0; i < args->operand_count; i++) {
 		/* The word that is being completed may be empty. */
 		if (!args->operands[i][0] && args->command->summary)
-			return vbd_ctl_refuse(args, "an operand must not be empty; see `%s`", help);
+			vbd_ctl_refuse(args, "an operand must not be empty; see `%s`", help);
 	}
-	return VBD_CTL_OK;
 }
 
-static enum vbd_ctl_exit check_needs(const struct vbd_ctl_args *args)
+static void check_needs(const struct vbd_ctl_args *args)
 {
 	for (size_t i = 0; args->command->needs && i < args->command->option_count; i++) {
 		enum vbd_ctl_opt opt = args->command->options[i];
 		const char *name = vbd_ctl_opt_spec(opt)->name;
 
 		if (vbd_ctl_is_word(args->command->needs, name) && !vbd_ctl_args_has(args, opt))
-			return vbd_ctl_refuse(args, "needs --%s", name);
+			vbd_ctl_refuse(args, "needs --%s", name);
 	}
-	return VBD_CTL_OK;
 }
 
 /* "verbsctl buffers --help" asks about the noun, not about its `ls`. */
@@ -346,42 +337,39 @@ static bool asks_about_noun(char *const *words, size_t count)
 }
 
 /* Parses the words behind the common options, which begin with the command's name. */
-static enum vbd_ctl_exit parse_command(struct vbd_ctl_args *args, size_t count, char **words)
+static void parse_command(struct vbd_ctl_args *args, size_t count, char **words)
 {
-	enum vbd_ctl_exit exit_status;
 	size_t used = 0;
 
 	if (asks_about_noun(words, count)) {
 		args->noun = vbd_ctl_command_noun(words[0]);
 		args->text[VBD_CTL_OPT_HELP] = "";
-		return VBD_CTL_OK;
+		return;
 	}
 	args->command = vbd_ctl_command_find(words, count, &used);
 	if (!args->command)
-		return refuse_command(words, count);
+		refuse_command(words, count);
 	args->kind = vbd_ctl_noun_row(args->command->noun);
 	(void)snprintf(args->called, sizeof(args->called), "%s%s%s", words[0], used > 1 ? " " : "",
 		used > 1 ? words[1] : "");
 	/* getopt_long(3) skips the first word, here the last word of the command's name. */
 	words += used - 1;
-	exit_status = read_options(args, (int)(count - used + 1), words, ":");
-	if (exit_status != VBD_CTL_OK || vbd_ctl_args_has(args, VBD_CTL_OPT_HELP))
-		return exit_status;
+	read_options(args, (int)(count - used + 1), words, ":");
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_HELP))
+		return;
 	args->operands = words + optind;
 	args->operand_count = count - used + 1 - (size_t)optind;
-	exit_status = check_operands(args);
-	return exit_status == VBD_CTL_OK ? check_needs(args) : exit_status;
+	check_operands(args);
+	check_needs(args);
 }
 
-enum vbd_ctl_exit vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args)
+void vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args)
 {
-	enum vbd_ctl_exit exit_status = read_options(ret_args, argc, argv, "+:");
-
-	if (exit_status != VBD_CTL_OK || vbd_ctl_args_has(ret_args, VBD_CTL_OPT_VERSION))
-		return exit_status;
+	read_options(ret_args, argc, argv, "+:");
+	if (vbd_ctl_args_has(ret_args, VBD_CTL_OPT_VERSION))
+		return;
 	if (optind < argc)
-		return parse_command(ret_args, (size_t)(argc - optind), argv + optind);
-	if (vbd_ctl_args_has(ret_args, VBD_CTL_OPT_HELP))
-		return VBD_CTL_OK;
-	return vbd_ctl_usage("needs a command; see `verbsctl --help`");
+		parse_command(ret_args, (size_t)(argc - optind), argv + optind);
+	else if (!vbd_ctl_args_has(ret_args, VBD_CTL_OPT_HELP))
+		vbd_ctl_usage("needs a command; see `verbsctl --help`");
 }

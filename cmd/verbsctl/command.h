@@ -74,10 +74,10 @@ char *vbd_ctl_command_operand(const struct vbd_ctl_command *command, size_t i);
  * @ret_args: zeroed by the caller
  *
  * Common options may stand before the command and behind it. With --help or --version nothing else
- * is checked. Prints the error and returns VBD_CTL_USAGE if a word is unknown, missing or
+ * is checked. Prints the error and ends with VBD_CTL_USAGE if a word is unknown, missing or
  * malformed.
  */
-enum vbd_ctl_exit vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args);
+void vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args);
 
 /**
  * vbd_ctl_complete - print the completions of the last operand, one a line
@@ -86,9 +86,9 @@ enum vbd_ctl_exit vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args 
  *
  * Blocks for two seconds at most. Prints no errors.
  */
-enum vbd_ctl_exit vbd_ctl_complete(struct vbd_ctl *ctl);
+void vbd_ctl_complete(struct vbd_ctl *ctl);
 
 /** vbd_ctl_completion - print the completion script for a shell: "bash", "zsh" or "fish" */
-enum vbd_ctl_exit vbd_ctl_completion(const char *shell);
+void vbd_ctl_completion(const char *shell);
 
 #endif

@@ -181,7 +181,7 @@ static void silence(void)
 	(void)close(fd);
 }
 
-enum vbd_ctl_exit vbd_ctl_complete(struct vbd_ctl *ctl)
+void vbd_ctl_complete(struct vbd_ctl *ctl)
 {
 	struct line line = {
 		.ctl = ctl,
@@ -194,8 +194,7 @@ enum vbd_ctl_exit vbd_ctl_complete(struct vbd_ctl *ctl)
 	silence();
 	for (size_t i = 0; i < line.count; i++)
 		take_word(&line, i);
-	if (vbd_ctl_open(ctl) != VBD_CTL_OK)
-		return VBD_CTL_USAGE;
+	vbd_ctl_open(ctl);
 	ctl->http.patience_s = PATIENCE_S;
 	if (line.pending != VBD_CTL_OPT_END)
 		offer_values(&line, vbd_ctl_opt_spec(line.pending)->placeholder);
@@ -205,15 +204,13 @@ enum vbd_ctl_exit vbd_ctl_complete(struct vbd_ctl *ctl)
 		offer_operands(&line);
 	else
 		offer_names(&line);
-	return VBD_CTL_OK;
 }
 
-enum vbd_ctl_exit vbd_ctl_completion(const char *shell)
+void vbd_ctl_completion(const char *shell)
 {
 	const char *script = vbd_ctl_script_bash;
 
 	if (strcmp(shell, "bash") != 0)
 		script = strcmp(shell, "zsh") == 0 ? vbd_ctl_script_zsh : vbd_ctl_script_fish;
 	fputs(script, stdout);
-	return VBD_CTL_OK;
 }

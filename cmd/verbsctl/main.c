@@ -162,53 +162,61 @@ static bool wants_color(void)
 	       !(term && strcmp(term, "dumb") == 0);
 }
 
-static enum vbd_ctl_exit run_with_server(struct vbd_ctl *ctl)
+static void run_with_server(struct vbd_ctl *ctl)
 {
 	const char *format = ctl->args.text[VBD_CTL_OPT_FORMAT];
-	enum vbd_ctl_exit exit_status;
 
 	if (format && strcmp(format, "json") != 0 && strcmp(format, "text") != 0)
-		return vbd_ctl_refuse(
-			&ctl->args, "--output must be json or text, not \"%s\"", format);
+		vbd_ctl_refuse(&ctl->args, "--output must be json or text, not \"%s\"", format);
 	ctl->json = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_JSON) ||
 		    (format && strcmp(format, "json") == 0);
 	ctl->color = wants_color();
-	exit_status = vbd_ctl_open(ctl);
-	return exit_status == VBD_CTL_OK ? ctl->args.command->run(ctl) : exit_status;
+	vbd_ctl_open(ctl);
+	ctl->args.command->run(ctl);
 }
 
-static enum vbd_ctl_exit run(struct vbd_ctl *ctl)
-{
-	const struct vbd_ctl_command *command = ctl->args.command;
-	enum vbd_ctl_exit exit_status;
+struct program {
+	int argc;
+	char **argv;
+	struct vbd_ctl ctl;
+};
 
-	if (command->run)
-		exit_status = run_with_server(ctl);
-	else if (*command->verb)
-		exit_status = vbd_ctl_completion(command->verb);
+static void run(void *arg)
+{
+	struct program *program = arg;
+	struct vbd_ctl_args *args = &program->ctl.args;
+
+	vbd_ctl_args_parse(program->argc, program->argv, args);
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_VERSION))
+		puts("verbsctl " VBD_VERSION);
+	else if (vbd_ctl_args_has(args, VBD_CTL_OPT_HELP))
+		help(args, stdout);
+	else if (args->command->run)
+		run_with_server(&program->ctl);
+	else if (*args->command->verb)
+		vbd_ctl_completion(args->command->verb);
 	else
-		exit_status = vbd_ctl_complete(ctl);
-	vbd_ctl_http_fini(&ctl->http);
-	return exit_status;
+		vbd_ctl_complete(&program->ctl);
+}
+
+/* A full disk may show only here. Lost output is a failure. */
+static void flush(void *nothing)
+{
+	(void)nothing;
+	vbd_ctl_flush();
 }
 
 int main(int argc, char **argv)
 {
-	struct vbd_ctl ctl = {0};
+	struct program program = {.argc = argc, .argv = argv};
 	enum vbd_ctl_exit exit_status;
 
 	vbd_std_fds_open();
 	/* Only for the width of characters; the decimal point stays a point in every locale. */
 	(void)setlocale(LC_CTYPE, "");
-	exit_status = vbd_ctl_args_parse(argc, argv, &ctl.args);
-	if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_VERSION))
-		puts("verbsctl " VBD_VERSION);
-	else if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_HELP))
-		help(&ctl.args, stdout);
-	else if (exit_status == VBD_CTL_OK)
-		exit_status = run(&ctl);
-	/* A full disk may show only here. Lost output is a failure. */
-	if ((fflush(stdout) != 0 || ferror(stdout)) && exit_status == VBD_CTL_OK)
-		exit_status = vbd_ctl_fail("standard output: %s", strerror(errno));
+	exit_status = vbd_ctl_try(run, &program);
+	if (exit_status == VBD_CTL_OK)
+		exit_status = vbd_ctl_try(flush, NULL);
+	vbd_ctl_release(0);
 	return (int)exit_status;
 }

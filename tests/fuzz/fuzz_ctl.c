@@ -141,18 +141,24 @@ void __wrap_vbd_ctl_pause_ms(unsigned int ms)
 	(void)ms;
 }
 
+static void run_command(void *arg)
+{
+	struct vbd_ctl *ctl = arg;
+
+	ctl->args.command->run(ctl);
+}
+
 static void run(char **words, int count)
 {
 	struct vbd_ctl ctl = {0};
 
 	optind = 0; /* getopt_long(3): begin anew */
-	if (vbd_ctl_args_parse(count, words, &ctl.args) != VBD_CTL_OK)
-		abort();
+	/* An error in these two would end the program. */
+	vbd_ctl_args_parse(count, words, &ctl.args);
 	ctl.json = vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_JSON);
-	if (vbd_ctl_open(&ctl) != VBD_CTL_OK)
-		abort();
-	(void)ctl.args.command->run(&ctl);
-	vbd_ctl_http_fini(&ctl.http);
+	vbd_ctl_open(&ctl);
+	(void)vbd_ctl_try(run_command, &ctl);
+	vbd_ctl_release(0);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

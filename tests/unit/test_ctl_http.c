@@ -9,6 +9,9 @@
 
 #include <unistd.h>
 
+static struct vbd_ctl_answer answer;
+static char *why;
+
 /* --- a libcurl that asks nobody -------------------------------------------------------------- */
 
 #define OPTIONS_MAX 64
@@ -200,6 +203,25 @@ static const char *printed(void)
 	return text;
 }
 
+struct opening {
+	struct vbd_ctl_http *http;
+	const char *url;
+	const struct vbd_ctl_credentials *credentials;
+};
+
+static void open_http(void *arg)
+{
+	const struct opening *opening = arg;
+
+	vbd_ctl_http_init(opening->http, opening->url, opening->credentials);
+}
+
+static enum vbd_ctl_exit opened(
+	struct vbd_ctl_http *http, const char *url, const struct vbd_ctl_credentials *credentials)
+{
+	return vbd_ctl_try(open_http, &(struct opening){http, url, credentials});
+}
+
 static struct vbd_ctl_http http_of(const char *url, const struct vbd_ctl_credentials *more)
 {
 	struct vbd_ctl_credentials credentials = more ? *more : (struct vbd_ctl_credentials){0};
@@ -207,7 +229,7 @@ static struct vbd_ctl_http http_of(const char *url, const struct vbd_ctl_credent
 
 	credentials.token_variable = "TEST_TOKEN";
 	credentials.token_file_variable = "TEST_TOKEN_FILE";
-	assert_int_equal(vbd_ctl_http_init(&http, url, &credentials), VBD_CTL_OK);
+	assert_int_equal(opened(&http, url, &credentials), VBD_CTL_OK);
 	return http;
 }
 
@@ -215,18 +237,13 @@ static enum vbd_ctl_outcome ask(
 	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer, char **ret_why)
 {
 	struct vbd_ctl_http http = http_of("http://127.0.0.1", NULL);
-	enum vbd_ctl_outcome outcome = vbd_ctl_http_perform(&http, request, ret_answer, ret_why);
 
-	vbd_ctl_http_fini(&http);
-	return outcome;
+	return vbd_ctl_http_perform(&http, request, ret_answer, ret_why);
 }
 
 /* Asks, and looks only at what was asked for. */
 static void ask_only(const struct vbd_ctl_request *request)
 {
-	struct vbd_ctl_answer answer;
-	char *why;
-
 	(void)ask(request, &answer, &why);
 }
 
@@ -354,22 +371,18 @@ CTL_HTTP_TEST(test_http__the_addresses_of_a_server_have_many_forms)
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(forms); i++) {
 		struct vbd_ctl_http http = http_of(forms[i][0], NULL);
-		struct vbd_ctl_answer answer;
-		char *why;
 
 		(void)vbd_ctl_http_perform(&http, &request, &answer, &why);
 		has_text(CURLOPT_URL, forms[i][1]);
 		assert_int_equal(option(CURLOPT_UNIX_SOCKET_PATH) != NULL, i == 4);
 		if (i == 4)
 			has_text(CURLOPT_UNIX_SOCKET_PATH, "/run/x");
-		vbd_ctl_http_fini(&http);
 	}
 	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
 		struct vbd_ctl_http http;
 
-		assert_int_equal(vbd_ctl_http_init(&http, bad[i], &none), VBD_CTL_USAGE);
+		assert_int_equal(opened(&http, bad[i], &none), VBD_CTL_USAGE);
 		assert_non_null(strstr(printed(), "is not an address of verbsd"));
-		vbd_ctl_http_fini(&http);
 	}
 }
 
@@ -398,11 +411,9 @@ CTL_HTTP_TEST(test_http__a_token_stays_on_the_host_or_is_encrypted)
 		const struct vbd_ctl_credentials credentials = {.token_variable = "TEST_TOKEN",
 			.token_file_variable = "TEST_TOKEN_FILE",
 			.insecure = cases[i].insecure};
-		struct vbd_ctl_answer answer;
 		struct vbd_ctl_http http;
-		char *why;
 
-		assert_int_equal(vbd_ctl_http_init(&http, cases[i].url, &credentials),
+		assert_int_equal(opened(&http, cases[i].url, &credentials),
 			cases[i].allowed ? VBD_CTL_OK : VBD_CTL_USAGE);
 		if (cases[i].allowed) {
 			(void)vbd_ctl_http_perform(&http, &request, &answer, &why);
@@ -410,7 +421,6 @@ CTL_HTTP_TEST(test_http__a_token_stays_on_the_host_or_is_encrypted)
 		} else {
 			assert_non_null(strstr(printed(), "would go to http://"));
 		}
-		vbd_ctl_http_fini(&http);
 	}
 	assert_int_equal(unsetenv("TEST_TOKEN"), 0);
 }
@@ -439,13 +449,12 @@ CTL_HTTP_TEST(test_http__a_token_has_printable_characters)
 		struct vbd_ctl_http http;
 
 		assert_int_equal(setenv("TEST_TOKEN", cases[i].token, 1), 0);
-		assert_int_equal(vbd_ctl_http_init(&http, "127.0.0.1", &credentials),
+		assert_int_equal(opened(&http, "127.0.0.1", &credentials),
 			cases[i].text ? VBD_CTL_USAGE : VBD_CTL_OK);
 		if (cases[i].text)
 			assert_non_null(strstr(printed(), cases[i].text));
 		else
 			assert_string_equal(http.token, cases[i].token);
-		vbd_ctl_http_fini(&http);
 	}
 	assert_int_equal(unsetenv("TEST_TOKEN"), 0);
 }
@@ -455,9 +464,7 @@ CTL_HTTP_TEST(test_http__files_of_tls_are_given_on)
 	const char *here = "/dev/null";
 	struct vbd_ctl_credentials credentials = {.ca = here, .cert = "/dev/zero"};
 	const struct vbd_ctl_request request = {.method = "GET", .path = "/"};
-	struct vbd_ctl_answer answer;
 	struct vbd_ctl_http http;
-	char *why;
 
 	for (int i = 0; i < 2; i++) {
 		credentials.key = i ? here : NULL;
@@ -466,12 +473,10 @@ CTL_HTTP_TEST(test_http__files_of_tls_are_given_on)
 		has_text(CURLOPT_CAINFO, here);
 		has_text(CURLOPT_SSLCERT, "/dev/zero");
 		has_text(CURLOPT_SSLKEY, i ? here : "/dev/zero");
-		vbd_ctl_http_fini(&http);
 	}
 	credentials = (struct vbd_ctl_credentials){.key = here};
-	assert_int_equal(vbd_ctl_http_init(&http, "https://h", &credentials), VBD_CTL_USAGE);
+	assert_int_equal(opened(&http, "https://h", &credentials), VBD_CTL_USAGE);
 	assert_non_null(strstr(printed(), "--key needs --cert, which is its certificate"));
-	vbd_ctl_http_fini(&http);
 	for (int i = 0; i < 3; i++) {
 		static const char *const texts[] = {"CA file /nowhere/x: No such file",
 			"certificate file /nowhere/x: No such file",
@@ -480,10 +485,8 @@ CTL_HTTP_TEST(test_http__files_of_tls_are_given_on)
 		credentials = (struct vbd_ctl_credentials){.ca = i == 0 ? "/nowhere/x" : NULL,
 			.cert = i == 1 ? "/nowhere/x" : here,
 			.key = i == 2 ? "/nowhere/x" : NULL};
-		assert_int_equal(
-			vbd_ctl_http_init(&http, "https://h", &credentials), VBD_CTL_USAGE);
+		assert_int_equal(opened(&http, "https://h", &credentials), VBD_CTL_USAGE);
 		assert_non_null(strstr(printed(), texts[i]));
-		vbd_ctl_http_fini(&http);
 	}
 }
 
@@ -516,9 +519,6 @@ CTL_HTTP_TEST(test_http__each_end_of_a_request_has_its_outcome)
 	const struct vbd_ctl_request request = {.method = "GET", .path = "/"};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
-		struct vbd_ctl_answer answer;
-		char *why;
-
 		test.code = cases[i].code;
 		test.status = cases[i].status;
 		test.os_errno = cases[i].os_errno;
@@ -541,9 +541,6 @@ CTL_HTTP_TEST(test_http__an_upload_that_was_refused_is_answered)
 
 	test.code = CURLE_SEND_ERROR;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(statuses); i++) {
-		struct vbd_ctl_answer answer;
-		char *why;
-
 		test.status = statuses[i];
 		assert_int_equal(ask(&request, &answer, &why), i ? VBD_CTL_ANSWERED : VBD_CTL_LOST);
 	}
@@ -552,8 +549,6 @@ CTL_HTTP_TEST(test_http__an_upload_that_was_refused_is_answered)
 CTL_HTTP_TEST(test_http__an_answer_is_kept_with_its_headers)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = "/"};
-	struct vbd_ctl_answer answer;
-	char *why;
 
 	test.status = 429;
 	test.retry_after = 7;
@@ -572,8 +567,6 @@ CTL_HTTP_TEST(test_http__an_answer_is_kept_with_its_headers)
 CTL_HTTP_TEST(test_http__an_answer_beyond_256_mib_is_too_long)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = "/"};
-	struct vbd_ctl_answer answer;
-	char *why;
 
 	test.status = 200;
 	test.code = CURLE_WRITE_ERROR;
@@ -591,8 +584,6 @@ CTL_HTTP_TEST(test_http__a_sink_takes_a_good_answer_only_and_may_stop_it)
 		bool taken;
 	} cases[] = {{199, false}, {200, true}, {299, true}, {300, false}, {404, false}};
 	struct vbd_ctl_request request = {.method = "GET", .path = "/", .sink = take};
-	struct vbd_ctl_answer answer;
-	char *why;
 
 	test.body = "12345";
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
@@ -683,8 +674,6 @@ static void read_a_pipe(void)
 static void put(void (*during)(void), enum vbd_ctl_outcome outcome)
 {
 	const struct vbd_ctl_request request = {.method = "PUT", .path = "/", .upload = &upload};
-	struct vbd_ctl_answer answer;
-	char *why;
 
 	test.during = during;
 	test.status = 204;
@@ -738,8 +727,6 @@ CTL_HTTP_TEST(test_http__a_request_goes_on_while_the_caller_says_so)
 	bool goes_on = true;
 	const struct vbd_ctl_request request = {
 		.method = "GET", .path = "/", .idle = go_on, .idle_arg = &goes_on};
-	struct vbd_ctl_answer answer;
-	char *why;
 
 	test.status = 200;
 	test.during = look_at_progress;
@@ -773,8 +760,7 @@ CTL_HTTP_TEST(test_http__what_may_pass_is_tried_again)
 	};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
-		const struct vbd_ctl_answer answer = {.status = cases[i].status};
-
+		answer.status = cases[i].status;
 		assert_int_equal(vbd_ctl_may_pass(cases[i].outcome, &answer), cases[i].passes);
 	}
 }

@@ -25,16 +25,16 @@ static struct {
 } test;
 
 uint64_t __wrap_vbd_clock_mono_ns(void);
-enum vbd_ctl_exit __wrap_vbd_ctl_http_call(struct vbd_ctl_http *http,
-	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer);
+void __wrap_vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_request *request,
+	struct vbd_ctl_answer *ret_answer);
 
 uint64_t __wrap_vbd_clock_mono_ns(void)
 {
 	return test.now_ns;
 }
 
-enum vbd_ctl_exit __wrap_vbd_ctl_http_call(struct vbd_ctl_http *http,
-	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer)
+void __wrap_vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_request *request,
+	struct vbd_ctl_answer *ret_answer)
 {
 	const struct scripted *scripted = &test.answers[test.n_asked++];
 	size_t used = strlen(test.asked);
@@ -48,10 +48,9 @@ enum vbd_ctl_exit __wrap_vbd_ctl_http_call(struct vbd_ctl_http *http,
 	test.now_ns += scripted->after_ms * VBD_NS_PER_MS;
 	*ret_answer = (struct vbd_ctl_answer){.status = 200};
 	if (!scripted->json)
-		return VBD_CTL_NOT_FOUND;
+		vbd_ctl_end(VBD_CTL_NOT_FOUND);
 	ret_answer->json = vbd_ctl_json_keep(json_loads(scripted->json, 0, NULL));
 	assert_non_null(ret_answer->json);
-	return VBD_CTL_OK;
 }
 
 static int set_up(void **state)
@@ -99,6 +98,11 @@ struct how {
 	const char *refs[4];
 };
 
+static void run_wait(void *arg)
+{
+	vbd_ctl_object_wait(arg);
+}
+
 static enum vbd_ctl_exit wait_for(struct how how)
 {
 	struct vbd_ctl ctl = {.json = how.json};
@@ -117,7 +121,7 @@ static enum vbd_ctl_exit wait_for(struct how how)
 	(void)fflush(stdout);
 	assert_true(dup2(fileno(test.printed), STDOUT_FILENO) >= 0);
 	assert_true(dup2(fileno(test.printed), STDERR_FILENO) >= 0);
-	exit_status = vbd_ctl_object_wait(&ctl);
+	exit_status = vbd_ctl_try(run_wait, &ctl);
 	assert_true(dup2(test.stdout_fd, STDOUT_FILENO) >= 0);
 	assert_true(dup2(test.stderr_fd, STDERR_FILENO) >= 0);
 	return exit_status;

@@ -77,23 +77,20 @@ static int receive(int socket)
 }
 
 /* GET a path whose answer has a descriptor. */
-static enum vbd_ctl_exit get_descriptor(struct vbd_ctl_http *http, const char *path, int *ret_fd)
+static int get_descriptor(struct vbd_ctl_http *http, const char *path)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = path};
 	int socket = http->unix_path ? connect_to(http) : -1;
 	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status;
+	int fd = socket >= 0 && send_request(http, socket, path) ? receive(socket) : -1;
 
-	*ret_fd = socket >= 0 && send_request(http, socket, path) ? receive(socket) : -1;
 	if (socket >= 0)
 		(void)close(socket);
-	if (*ret_fd >= 0)
-		return VBD_CTL_OK;
+	if (fd >= 0)
+		return fd;
 	/* The same request by the usual way says what is wrong. */
-	exit_status = vbd_ctl_http_call(http, &request, &answer);
-	if (exit_status == VBD_CTL_OK)
-		return vbd_ctl_fail("%s answered without a descriptor", http->shown);
-	return exit_status;
+	vbd_ctl_http_call(http, &request, &answer);
+	vbd_ctl_fail("%s answered without a descriptor", http->shown);
 }
 
 #define BUFFERS	     "/v1/buffers"
@@ -120,26 +117,18 @@ static bool has_size(const struct vbd_ctl_upload *upload, const struct stat *sta
  * Opens the file to send. The request announces the length of a regular file, so that the server
  * can refuse it before the bytes travel; the length of a pipe is unknown.
  */
-static enum vbd_ctl_exit open_source(const char *name, struct vbd_ctl_upload *ret_upload)
+static struct vbd_ctl_upload open_source(const char *name)
 {
-	bool is_stdin = strcmp(name, "-") == 0;
-	struct vbd_ctl_upload upload = {.bytes = -1};
+	struct vbd_ctl_upload upload = {.fd = fileno(vbd_ctl_open_file(name)), .bytes = -1};
 	struct stat status = {0};
 
-	upload.fd = is_stdin ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
-	if (upload.fd < 0)
-		return vbd_ctl_fail("%s: %s", name, strerror(errno));
-	if (fstat(upload.fd, &status) == 0 && S_ISDIR(status.st_mode)) {
-		if (!is_stdin)
-			(void)close(upload.fd);
-		return vbd_ctl_fail("%s: %s", name, strerror(EISDIR));
-	}
+	if (fstat(upload.fd, &status) == 0 && S_ISDIR(status.st_mode))
+		vbd_ctl_fail("%s: %s", name, strerror(EISDIR));
 	/* Another program may have read the beginning of standard input. */
 	upload.start = lseek(upload.fd, 0, SEEK_CUR);
 	if (has_size(&upload, &status))
 		upload.bytes = status.st_size - upload.start;
-	*ret_upload = upload;
-	return VBD_CTL_OK;
+	return upload;
 }
 
 /* A write sends the whole buffer: the end of a longer file may still be there. */
@@ -155,8 +144,7 @@ static void put_sent(struct vbd_ctl *ctl, const char *path, uint64_t sent_bytes)
 }
 
 /* Sends the file to the buffer at @path. */
-static enum vbd_ctl_exit send_file(
-	struct vbd_ctl *ctl, const char *path, struct vbd_ctl_upload *upload)
+static void send_file(struct vbd_ctl *ctl, const char *path, struct vbd_ctl_upload *upload)
 {
 	unsigned long long offset = ctl->args.number[VBD_CTL_OPT_OFFSET];
 	struct vbd_ctl_progress progress;
@@ -168,22 +156,18 @@ static enum vbd_ctl_exit send_file(
 		.progress = &progress,
 	};
 	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status;
 	char more;
 
 	vbd_ctl_progress_init(&progress, vbd_ctl_format("put %s", ctl->args.operands[0]));
-	exit_status = vbd_ctl_http_call(&ctl->http, &request, &answer);
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
+	vbd_ctl_http_call(&ctl->http, &request, &answer);
 	if (ctl->json)
 		vbd_ctl_json_put(stdout, answer.json);
 	else
 		put_sent(ctl, path, upload->sent_bytes);
 	if (upload->bytes >= 0 && read(upload->fd, &more, 1) == 1)
-		return vbd_ctl_fail(
+		vbd_ctl_fail(
 			"%s has grown meanwhile; the buffer has the bytes that were there before",
 			ctl->args.operands[1]);
-	return VBD_CTL_OK;
 }
 
 /* Whether an option that describes a new buffer was given. */
@@ -199,55 +183,60 @@ static bool describes_buffer(const struct vbd_ctl_args *args)
 	return false;
 }
 
-/* Creates a buffer with the name of the first operand, and fills it. A buffer that could not be
- * filled is deleted again. */
-static enum vbd_ctl_exit put_new(struct vbd_ctl *ctl, struct vbd_ctl_upload *upload)
-{
-	json_t *body = vbd_ctl_args_body(&ctl->args);
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status;
+struct filling {
+	struct vbd_ctl *ctl;
 	const char *path;
+	struct vbd_ctl_upload *upload;
+};
 
-	if (upload->bytes < 0)
-		return vbd_ctl_refuse(
-			&ctl->args, "--create needs a file whose size is known, and not 0");
-	if (!body)
-		return VBD_CTL_USAGE;
-	vbd_ctl_json_set(body, "size_bytes", json_integer(upload->bytes));
-	exit_status = vbd_ctl_call(ctl, "POST", BUFFERS, body, VBD_CTL_NO_WAIT, &answer);
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	path = vbd_ctl_path_of(BUFFERS, answer.json);
-	exit_status = send_file(ctl, path, upload);
-	if (exit_status != VBD_CTL_OK)
-		(void)vbd_ctl_call(ctl, "DELETE", path, NULL, VBD_CTL_NO_WAIT, &answer);
-	return exit_status;
+static void fill(void *arg)
+{
+	const struct filling *filling = arg;
+
+	send_file(filling->ctl, filling->path, filling->upload);
 }
 
-enum vbd_ctl_exit vbd_ctl_buffer_put(struct vbd_ctl *ctl)
+/* Creates a buffer with the name of the first operand, and fills it. A buffer that could not be
+ * filled is deleted again. */
+static void put_new(struct vbd_ctl *ctl, struct vbd_ctl_upload *upload)
+{
+	json_t *body = vbd_ctl_args_body(&ctl->args);
+	struct filling filling = {.ctl = ctl, .upload = upload};
+	enum vbd_ctl_exit exit_status;
+
+	if (upload->bytes < 0)
+		vbd_ctl_refuse(&ctl->args, "--create needs a file whose size is known, and not 0");
+	vbd_ctl_json_set(body, "size_bytes", json_integer(upload->bytes));
+	filling.path =
+		vbd_ctl_path_of(BUFFERS, vbd_ctl_call(ctl, "POST", BUFFERS, body, VBD_CTL_NO_WAIT));
+	exit_status = vbd_ctl_try(fill, &filling);
+	if (exit_status == VBD_CTL_OK)
+		return;
+	(void)vbd_ctl_call(ctl, "DELETE", filling.path, NULL, VBD_CTL_NO_WAIT);
+	vbd_ctl_end(exit_status);
+}
+
+void vbd_ctl_buffer_put(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
 	bool create = vbd_ctl_args_has(args, VBD_CTL_OPT_CREATE);
 	struct vbd_ctl_upload upload;
-	enum vbd_ctl_exit exit_status;
 
 	if (create && vbd_ctl_args_has(args, VBD_CTL_OPT_OFFSET))
-		return vbd_ctl_refuse(args, "--create and --offset exclude each other");
+		vbd_ctl_refuse(args, "--create and --offset exclude each other");
 	if (!create && describes_buffer(args))
-		return vbd_ctl_refuse(args, "options of a new buffer need --create");
-	exit_status = open_source(args->operands[1], &upload);
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	exit_status = create ? put_new(ctl, &upload)
-			     : send_file(ctl, vbd_ctl_object_path(ctl, ""), &upload);
-	if (upload.fd != STDIN_FILENO)
-		(void)close(upload.fd);
-	return exit_status;
+		vbd_ctl_refuse(args, "options of a new buffer need --create");
+	upload = open_source(args->operands[1]);
+	if (create)
+		put_new(ctl, &upload);
+	else
+		send_file(ctl, vbd_ctl_object_path(ctl, ""), &upload);
 }
 
 /* The destination of a buffer's bytes. The file is opened, and truncated, only after the server has
  * agreed to send. */
 struct target {
+	struct vbd_ctl *ctl;
 	const char *name; /* NULL for standard output */
 	int fd;		  /* -1 until the file is open */
 	uint64_t bytes;
@@ -260,7 +249,7 @@ static bool on_bytes(const char *bytes, size_t len, void *arg)
 	if (target->fd < 0)
 		target->fd = open(target->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (target->fd < 0) {
-		vbd_ctl_fail("%s: %s", target->name, strerror(errno));
+		vbd_ctl_note("%s: %s", target->name, strerror(errno));
 		return false;
 	}
 	while (len) {
@@ -269,7 +258,7 @@ static bool on_bytes(const char *bytes, size_t len, void *arg)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			vbd_ctl_fail("%s: %s", target->name ? target->name : "standard output",
+			vbd_ctl_note("%s: %s", target->name ? target->name : "standard output",
 				strerror(errno));
 			return false;
 		}
@@ -280,57 +269,61 @@ static bool on_bytes(const char *bytes, size_t len, void *arg)
 	return true;
 }
 
-static enum vbd_ctl_exit close_target(const struct target *target, enum vbd_ctl_exit exit_status)
+static void close_target(const struct target *target, bool complete)
 {
 	if (!target->name || target->fd < 0)
-		return exit_status;
-	if (close(target->fd) < 0 && exit_status == VBD_CTL_OK)
-		return vbd_ctl_fail("%s: %s", target->name, strerror(errno));
-	if (exit_status != VBD_CTL_OK)
+		return;
+	if (close(target->fd) < 0 && complete)
+		vbd_ctl_fail("%s: %s", target->name, strerror(errno));
+	if (!complete)
 		vbd_ctl_note("%s has only the first %llu bytes", target->name,
 			(unsigned long long)target->bytes);
-	return exit_status;
 }
 
-enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl)
+static void fetch(void *arg)
 {
-	const char *output = ctl->args.text[VBD_CTL_OPT_OUTPUT];
-	struct target target = {.name = output, .fd = -1};
+	struct target *target = arg;
+	struct vbd_ctl *ctl = target->ctl;
 	struct vbd_ctl_progress progress;
-	struct vbd_ctl_request request = {
-		.method = "GET", .sink = on_bytes, .sink_arg = &target, .progress = &progress};
+	const struct vbd_ctl_request request = {.method = "GET",
+		.path = range_path(ctl, "/data"),
+		.sink = on_bytes,
+		.sink_arg = target,
+		.progress = &progress};
 	struct vbd_ctl_answer answer;
 
-	if (!output && isatty(STDOUT_FILENO))
-		return vbd_ctl_refuse(&ctl->args, "raw bytes may upset the terminal; use -o FILE, "
-						  "or -o - if you mean it");
-	if (!output || strcmp(output, "-") == 0)
-		target = (struct target){.fd = STDOUT_FILENO};
-	request.path = range_path(ctl, "/data");
 	vbd_ctl_progress_init(&progress, vbd_ctl_format("get %s", ctl->args.operands[0]));
-	return close_target(&target, vbd_ctl_http_call(&ctl->http, &request, &answer));
+	vbd_ctl_http_call(&ctl->http, &request, &answer);
+}
+
+void vbd_ctl_buffer_get(struct vbd_ctl *ctl)
+{
+	const char *output = ctl->args.text[VBD_CTL_OPT_OUTPUT];
+	struct target target = {.ctl = ctl, .name = output, .fd = -1};
+	enum vbd_ctl_exit exit_status;
+
+	if (!output && isatty(STDOUT_FILENO))
+		vbd_ctl_refuse(&ctl->args, "raw bytes may upset the terminal; use -o FILE, or -o - "
+					   "if you mean it");
+	if (!output || strcmp(output, "-") == 0)
+		target = (struct target){.ctl = ctl, .fd = STDOUT_FILENO};
+	exit_status = vbd_ctl_try(fetch, &target);
+	close_target(&target, exit_status == VBD_CTL_OK);
+	vbd_ctl_end(exit_status);
 }
 
 /* Replaces verbsctl by the command, so that its exit status, signals and terminal are its own. */
-static enum vbd_ctl_exit run_with(int fd, char *const *command)
+void vbd_ctl_buffer_map(struct vbd_ctl *ctl)
 {
+	bool reads = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_READ_ONLY);
+	char *const *command = ctl->args.operands + 1;
+	int fd = get_descriptor(
+		&ctl->http, vbd_ctl_object_path(ctl, reads ? "/fd?access=read" : "/fd"));
+
 	if (fcntl(fd, F_SETFD, 0) == 0 &&
 		setenv("VERBSD_BUFFER_FD", vbd_ctl_format("%d", fd), 1) == 0)
 		(void)execvp(command[0], command);
-	(void)close(fd);
-	return vbd_ctl_fail("%s: %s", command[0], strerror(errno));
-}
-
-enum vbd_ctl_exit vbd_ctl_buffer_map(struct vbd_ctl *ctl)
-{
-	bool reads = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_READ_ONLY);
-	int fd;
-	enum vbd_ctl_exit exit_status = get_descriptor(
-		&ctl->http, vbd_ctl_object_path(ctl, reads ? "/fd?access=read" : "/fd"), &fd);
-
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	return run_with(fd, ctl->args.operands + 1);
+	vbd_ctl_fail("%s: %s", command[0], strerror(errno));
 }
 
 /* In the format of sha256sum(1), so that two checksums can be compared by eye or with `cut`. */
@@ -340,14 +333,12 @@ static void put_sum(struct vbd_ctl *ctl, json_t *sum)
 		vbd_ctl_text_safe(ctl->args.operands[0]));
 }
 
-enum vbd_ctl_exit vbd_ctl_buffer_sum(struct vbd_ctl *ctl)
+void vbd_ctl_buffer_sum(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_request request = {
 		.method = "GET", .path = range_path(ctl, "/checksum"), .wait_s = SUM_WITHIN_S};
 	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_http_call(&ctl->http, &request, &answer);
 
-	if (exit_status == VBD_CTL_OK)
-		vbd_ctl_answer_put(ctl, &answer, put_sum);
-	return exit_status;
+	vbd_ctl_http_call(&ctl->http, &request, &answer);
+	vbd_ctl_answer_put(ctl, answer.json, put_sum);
 }

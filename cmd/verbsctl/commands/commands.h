@@ -3,9 +3,8 @@
  * The functions that the rows of the commands name (cmd/verbsctl/table.c), one file for each kind
  * of object.
  *
- * Each returns the exit status of the program. If that is not VBD_CTL_OK, the function has printed
- * the error. Each may block for as long as the server, and the deadlines on the command line, let
- * it.
+ * One that fails prints the error and ends with its exit status (vbd_ctl_end()). Each may block for
+ * as long as the server, and the deadlines on the command line, let it.
  *
  * One thread.
  */
@@ -24,7 +23,7 @@ extern const size_t vbd_ctl_noun_count;
 /** vbd_ctl_noun_row - the row of a noun; NULL if there is none */
 const struct vbd_ctl_noun *vbd_ctl_noun_row(const char *noun);
 
-typedef enum vbd_ctl_exit vbd_ctl_command(struct vbd_ctl *ctl);
+typedef void vbd_ctl_command(struct vbd_ctl *ctl);
 
 /* Commands for objects of every kind (object.c). The row of a command names its kind. */
 vbd_ctl_command vbd_ctl_object_list, vbd_ctl_object_show, vbd_ctl_object_create, vbd_ctl_object_set,
@@ -32,8 +31,8 @@ vbd_ctl_command vbd_ctl_object_list, vbd_ctl_object_show, vbd_ctl_object_create,
 
 /** vbd_ctl_each_or_selected - call @one for each operand; with --label instead, one request to
  * "/v1/objects" with @tail for all objects of the kind with the labels */
-enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *method,
-	const char *tail, enum vbd_ctl_exit (*one)(struct vbd_ctl *ctl, const char *ref));
+void vbd_ctl_each_or_selected(
+	struct vbd_ctl *ctl, const char *method, const char *tail, vbd_ctl_one_fn one);
 
 /** vbd_ctl_object_path - the path of the object of the first operand; @tail: "" for the object
  * itself */
@@ -41,13 +40,10 @@ char *vbd_ctl_object_path(const struct vbd_ctl *ctl, const char *tail);
 
 /** vbd_ctl_object_get - GET what is behind the object of the first operand, and print it; @tail: ""
  * for the object itself */
-enum vbd_ctl_exit vbd_ctl_object_get(struct vbd_ctl *ctl, const char *tail, vbd_ctl_put_fn put);
+void vbd_ctl_object_get(struct vbd_ctl *ctl, const char *tail, vbd_ctl_put_fn put);
 
-/**
- * vbd_ctl_object_post - create an object of the command's kind from @body, and print it
- * @body: NULL if it could not be built, and the error is printed
- */
-enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body);
+/** vbd_ctl_object_post - create an object of the command's kind from @body, and print it */
+void vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body);
 
 /** vbd_ctl_object_put_full - print all of an object of the command's kind */
 void vbd_ctl_object_put_full(struct vbd_ctl *ctl, json_t *object);
@@ -76,7 +72,7 @@ vbd_ctl_command vbd_ctl_status, vbd_ctl_version, vbd_ctl_daemon_drain, vbd_ctl_d
 
 /** vbd_ctl_connect_many - make connections alike: a batch, to which `count` and `labels` move from
  * @connection, the body of a request for one */
-enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *connection);
+void vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *connection);
 
 /**
  * vbd_ctl_connection_put - print a connection in full, without colours
@@ -92,28 +88,27 @@ void vbd_ctl_connection_put(
  * vbd_ctl_transfer_run - start a transfer, print it and, without --no-wait, wait for its end
  * @path: where to POST: /v1/transfers, or the messages of a connection
  *
- * Blocks until the deadline of the transfer at most. Prints the reason and returns VBD_CTL_FAILED
+ * Blocks until the deadline of the transfer at most. Prints the reason and ends with VBD_CTL_FAILED
  * if the transfer fails.
  */
-enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body);
+void vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body);
 
 /**
  * vbd_ctl_transfer_set_local - check that either --buffer or --sges is given, and add the pieces of
  * --sges to @body
  *
- * Prints the error and returns VBD_CTL_USAGE otherwise.
+ * Prints the error and ends with VBD_CTL_USAGE otherwise.
  */
-enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, json_t *body);
+void vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, json_t *body);
 
 /**
  * vbd_ctl_transfer_set_remote - find the peer's memory from the options, and add `remote` to @body
  * @access: access that the peer must have granted, "remote_write"
  *
  * Checks access and length if the peer's verbsd describes the memory: the peer's device could only
- * refuse by breaking the connection. Blocks for that request. Prints the error and returns
- * VBD_CTL_USAGE if the options name the memory in no way or in two, else VBD_CTL_FAILED.
+ * refuse by breaking the connection. Blocks for that request. Prints the error and ends with
+ * VBD_CTL_USAGE if the options name the memory in no way or in two, else with VBD_CTL_FAILED.
  */
-enum vbd_ctl_exit vbd_ctl_transfer_set_remote(
-	struct vbd_ctl *ctl, const char *access, json_t *body);
+void vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *access, json_t *body);
 
 #endif

@@ -26,131 +26,109 @@ static void put_state(struct vbd_ctl *ctl, json_t *connection)
 }
 
 /* POSTs a command that establishes a connection, and prints its outcome. */
-static enum vbd_ctl_exit establish(
-	struct vbd_ctl *ctl, const char *path, const json_t *body, int wait_s)
+static void establish(struct vbd_ctl *ctl, const char *path, const json_t *body, int wait_s)
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_start(ctl, path, body, wait_s, ctl->args.kind, &answer);
+	json_t *connection = vbd_ctl_start(ctl, path, body, wait_s, ctl->args.kind);
 
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	if (wait && !vbd_ctl_json_is(answer.json, "state", "established"))
-		return vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(CONNECTIONS, answer.json));
-	vbd_ctl_answer_put(ctl, &answer, wait ? vbd_ctl_object_put_brief : put_state);
-	return VBD_CTL_OK;
+	if (wait && !vbd_ctl_json_is(connection, "state", "established"))
+		vbd_ctl_end(
+			vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(CONNECTIONS, connection)));
+	vbd_ctl_answer_put(ctl, connection, wait ? vbd_ctl_object_put_brief : put_state);
 }
 
-enum vbd_ctl_exit vbd_ctl_connect(struct vbd_ctl *ctl)
+void vbd_ctl_connect(struct vbd_ctl *ctl)
 {
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 
-	if (!body)
-		return VBD_CTL_USAGE;
 	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_ALIKE))
-		return vbd_ctl_connect_many(ctl, body);
-	return establish(ctl, CONNECTIONS, body, vbd_ctl_wait_s(ctl, DEFAULT_TIMEOUT_MS));
+		vbd_ctl_connect_many(ctl, body);
+	else
+		establish(ctl, CONNECTIONS, body, vbd_ctl_wait_s(ctl, DEFAULT_TIMEOUT_MS));
 }
 
-enum vbd_ctl_exit vbd_ctl_connection_accept(struct vbd_ctl *ctl)
+/* How long a command waits for its outcome. */
+static int unless_no_wait(const struct vbd_ctl *ctl, int wait_s)
 {
-	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
+	return vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT) ? VBD_CTL_NO_WAIT : wait_s;
+}
 
-	return establish(ctl, vbd_ctl_object_path(ctl, "/accept"), vbd_ctl_args_body(&ctl->args),
-		wait ? ACCEPT_WAIT_S : VBD_CTL_NO_WAIT);
+void vbd_ctl_connection_accept(struct vbd_ctl *ctl)
+{
+	establish(ctl, vbd_ctl_object_path(ctl, "/accept"), vbd_ctl_args_body(&ctl->args),
+		unless_no_wait(ctl, ACCEPT_WAIT_S));
 }
 
 /* POSTs a command to a connection, and prints the connection's new state. @body may be NULL. */
-static enum vbd_ctl_exit command_one(
+static void command_one(
 	struct vbd_ctl *ctl, const char *ref, const char *verb, const json_t *body, int wait_s)
 {
-	return vbd_ctl_call_put(
-		ctl, "POST", vbd_ctl_path(CONNECTIONS, ref, verb), body, wait_s, put_state);
+	vbd_ctl_call_put(ctl, "POST", vbd_ctl_path(CONNECTIONS, ref, verb), body,
+		unless_no_wait(ctl, wait_s), put_state);
 }
 
-static enum vbd_ctl_exit reject_one(struct vbd_ctl *ctl, const char *ref)
+static void reject_one(struct vbd_ctl *ctl, const char *ref)
 {
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 
 	/* Without options the request has no body. */
-	return command_one(
-		ctl, ref, "/reject", json_object_size(body) ? body : NULL, VBD_CTL_NO_WAIT);
+	command_one(ctl, ref, "/reject", json_object_size(body) ? body : NULL, VBD_CTL_NO_WAIT);
 }
 
-enum vbd_ctl_exit vbd_ctl_connection_reject(struct vbd_ctl *ctl)
+void vbd_ctl_connection_reject(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_each(ctl, reject_one);
+	vbd_ctl_each(ctl, reject_one);
 }
 
-static enum vbd_ctl_exit close_one(struct vbd_ctl *ctl, const char *ref)
+static void close_one(struct vbd_ctl *ctl, const char *ref)
 {
-	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
-
-	return command_one(ctl, ref, "/close", NULL, wait ? VBD_CTL_END_WAIT_S : VBD_CTL_NO_WAIT);
+	command_one(ctl, ref, "/close", NULL, VBD_CTL_END_WAIT_S);
 }
 
-enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl)
+void vbd_ctl_connection_close(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_each_or_selected(ctl, "POST", "/-/cancel", close_one);
+	vbd_ctl_each_or_selected(ctl, "POST", "/-/cancel", close_one);
 }
 
-enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl)
+void vbd_ctl_prepare(struct vbd_ctl *ctl)
 {
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 
-	if (!body)
-		return VBD_CTL_USAGE;
 	vbd_ctl_json_set_text(body, "bringup", "manual");
-	return vbd_ctl_call_put(ctl, "POST", CONNECTIONS, body, VBD_CTL_NO_WAIT, put_state);
+	vbd_ctl_call_put(ctl, "POST", CONNECTIONS, body, VBD_CTL_NO_WAIT, put_state);
 }
 
 /* Completes @body with `manual.local` of the peer's connection; members that came from options
  * stay. */
-static enum vbd_ctl_exit take_local(struct vbd_ctl *ctl, const char *from, json_t *body)
+static void take_local(struct vbd_ctl *ctl, const char *from, json_t *body)
 {
-	struct vbd_ctl_answer answer = {0};
-	enum vbd_ctl_exit exit_status = vbd_ctl_get_at(ctl, "--from", from, CONNECTIONS, &answer);
-	json_t *local = vbd_ctl_json_at(answer.json, "manual.local");
+	json_t *local =
+		vbd_ctl_json_at(vbd_ctl_get_at(ctl, "--from", from, CONNECTIONS), "manual.local");
 
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
 	if (!local)
-		return vbd_ctl_fail("%s: that connection is not brought up by hand", from);
+		vbd_ctl_fail("%s: that connection is not brought up by hand", from);
 	if (!vbd_ctl_json_has_uint(local, "psn"))
-		return vbd_ctl_fail("%s: that verbsd does not show the packet number; the "
-				    "read role does not see it (--peer-token-file)",
+		vbd_ctl_fail("%s: that verbsd does not show the packet number; the read role does "
+			     "not see it (--peer-token-file)",
 			from);
 	if (json_object_update_missing(body, local) < 0)
 		vbd_ctl_must(NULL);
-	return VBD_CTL_OK;
 }
 
-/* Asks for a step of the queue pair, and waits for its outcome unless --no-wait was given. */
-static enum vbd_ctl_exit move_one(struct vbd_ctl *ctl, const char *verb, json_t *body)
-{
-	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
-
-	return command_one(
-		ctl, ctl->args.operands[0], verb, body, wait ? STEP_WAIT_S : VBD_CTL_NO_WAIT);
-}
-
-enum vbd_ctl_exit vbd_ctl_remote(struct vbd_ctl *ctl)
+void vbd_ctl_remote(struct vbd_ctl *ctl)
 {
 	const char *from = ctl->args.text[VBD_CTL_OPT_FROM];
 	json_t *body = vbd_ctl_args_body(&ctl->args);
-	enum vbd_ctl_exit exit_status = from ? take_local(ctl, from, body) : VBD_CTL_OK;
 
-	return exit_status == VBD_CTL_OK ? move_one(ctl, "/remote", body) : exit_status;
+	if (from)
+		take_local(ctl, from, body);
+	command_one(ctl, ctl->args.operands[0], "/remote", body, STEP_WAIT_S);
 }
 
-enum vbd_ctl_exit vbd_ctl_qp_state(struct vbd_ctl *ctl)
+void vbd_ctl_qp_state(struct vbd_ctl *ctl)
 {
-	json_t *body = vbd_ctl_args_body(&ctl->args);
-
-	if (!body)
-		return VBD_CTL_USAGE;
-	return move_one(ctl, "/qp_state", body);
+	command_one(ctl, ctl->args.operands[0], "/qp_state", vbd_ctl_args_body(&ctl->args),
+		STEP_WAIT_S);
 }
 
 static void put_entries(const json_t *timeline)
@@ -235,9 +213,9 @@ static void put_with_timeline(struct vbd_ctl *ctl, json_t *connection)
 	put_timeline(vbd_ctl_get_quietly(ctl, vbd_ctl_format("%s/timeline", path)));
 }
 
-enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl)
+void vbd_ctl_connection_show(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_object_get(ctl, "", put_with_timeline);
+	vbd_ctl_object_get(ctl, "", put_with_timeline);
 }
 
 static void put_timeline_alone(struct vbd_ctl *ctl, json_t *timeline)
@@ -246,16 +224,16 @@ static void put_timeline_alone(struct vbd_ctl *ctl, json_t *timeline)
 	put_entries(timeline);
 }
 
-enum vbd_ctl_exit vbd_ctl_connection_timeline(struct vbd_ctl *ctl)
+void vbd_ctl_connection_timeline(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_object_get(ctl, "/timeline", put_timeline_alone);
+	vbd_ctl_object_get(ctl, "/timeline", put_timeline_alone);
 }
 
-enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl)
+void vbd_ctl_history(struct vbd_ctl *ctl)
 {
 	const char *sorted = ctl->args.text[VBD_CTL_OPT_HISTORY_SORT];
 
-	return vbd_ctl_list(ctl,
+	vbd_ctl_list(ctl,
 		sorted ? CONNECTIONS "?state=ended" : CONNECTIONS "?state=ended&sort=-ended_at",
 		"ID=id NAME=name ENDED=ended_at STATE=state END-CODE=end_code "
 		"DURATION=created_at,ended_at:span PEER=peer SENT=counters:sent "
@@ -277,13 +255,13 @@ static void put_names(struct vbd_ctl *ctl, json_t *page)
 	}
 }
 
-enum vbd_ctl_exit vbd_ctl_glossary(struct vbd_ctl *ctl)
+void vbd_ctl_glossary(struct vbd_ctl *ctl)
 {
 	const char *path = ctl->args.operand_count
 				   ? vbd_ctl_path("/v1/glossary", ctl->args.operands[0], "")
 				   : "/v1/glossary";
 
-	return vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_names);
+	vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_names);
 }
 
 static void put_explanation(struct vbd_ctl *ctl, json_t *explanation)
@@ -292,12 +270,12 @@ static void put_explanation(struct vbd_ctl *ctl, json_t *explanation)
 	put_explained(explanation);
 }
 
-enum vbd_ctl_exit vbd_ctl_explain(struct vbd_ctl *ctl)
+void vbd_ctl_explain(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_object_get(ctl, "/explain", put_explanation);
+	vbd_ctl_object_get(ctl, "/explain", put_explanation);
 }
 
-enum vbd_ctl_exit vbd_ctl_reachability(struct vbd_ctl *ctl)
+void vbd_ctl_reachability(struct vbd_ctl *ctl)
 {
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 	const char *path = "/v1/reachability";
@@ -305,13 +283,11 @@ enum vbd_ctl_exit vbd_ctl_reachability(struct vbd_ctl *ctl)
 	const char *name;
 	json_t *value;
 
-	if (!body)
-		return VBD_CTL_USAGE;
 	json_object_foreach(body, name, value)
 	{
 		path = vbd_ctl_format("%s%c%s=%s", path, separator, name,
 			vbd_ctl_text_percent(vbd_ctl_cell_text(value)));
 		separator = '&';
 	}
-	return vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_explanation);
+	vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_explanation);
 }

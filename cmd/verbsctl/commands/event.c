@@ -14,8 +14,8 @@
 struct reader {
 	struct vbd_ctl *ctl;
 	bool follows;
-	char *after;   /* place in the log behind which to read on, as the daemon named it; owned */
-	uint64_t seen; /* number of the newest event of the pages so far; 0 before any */
+	const char *after; /* place in the log behind which to read on, as the daemon named it */
+	uint64_t seen;	   /* number of the newest event of the pages so far; 0 before any */
 	struct vbd_ctl_retry retry;
 };
 
@@ -65,10 +65,8 @@ static void take_next(struct reader *reader, const json_t *page)
 
 	reader->seen = count ? vbd_ctl_json_uint(json_array_get(items, count - 1), "seq")
 			     : vbd_ctl_json_uint(page, "last");
-	if (!next)
-		return;
-	free(reader->after);
-	reader->after = vbd_ctl_must(strdup(next));
+	if (next)
+		reader->after = next;
 }
 
 /* Removes all but the last @lines items. */
@@ -88,7 +86,7 @@ static void keep_last(json_t *items, uint64_t lines)
 		vbd_ctl_must(NULL);
 }
 
-static enum vbd_ctl_exit put_items(struct reader *reader, const json_t *items)
+static void put_items(struct reader *reader, const json_t *items)
 {
 	for (size_t i = 0; i < json_array_size(items); i++) {
 		size_t kept = vbd_ctl_kept();
@@ -100,7 +98,7 @@ static enum vbd_ctl_exit put_items(struct reader *reader, const json_t *items)
 		vbd_ctl_release(kept);
 	}
 	/* A program that reads our output through a pipe needs each page at once. */
-	return vbd_ctl_flush();
+	vbd_ctl_flush();
 }
 
 /* Report the events behind number @seen that the page lacks. */
@@ -126,21 +124,18 @@ static uint64_t number_of(const char *place)
 }
 
 /* Prints the events of the log that --lines and --after select. */
-static enum vbd_ctl_exit put_log(struct reader *reader)
+static void put_log(struct reader *reader)
 {
 	const struct vbd_ctl_args *args = &reader->ctl->args;
 	bool has_after = vbd_ctl_args_has(args, VBD_CTL_OPT_AFTER);
 	uint64_t lines = UINT64_MAX;
 	uint64_t after = number_of(reader->after);
-	enum vbd_ctl_exit exit_status;
 	json_t *items;
 	json_t *log;
 
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_LINES))
 		lines = args->number[VBD_CTL_OPT_LINES];
-	exit_status = vbd_ctl_fetch_list(reader->ctl, "/v1/events", reader->after, &log);
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
+	log = vbd_ctl_fetch_list(reader->ctl, "/v1/events", reader->after);
 	take_next(reader, log);
 	items = vbd_ctl_json_at(log, "items");
 	keep_last(items, lines);
@@ -150,11 +145,10 @@ static enum vbd_ctl_exit put_log(struct reader *reader)
 	if (reader->ctl->json && !reader->follows)
 		vbd_ctl_json_put(stdout, log);
 	else
-		exit_status = put_items(reader, items);
-	return exit_status;
+		put_items(reader, items);
 }
 
-static enum vbd_ctl_exit put_page(struct reader *reader, const json_t *page, uint64_t asked_ns)
+static void put_page(struct reader *reader, const json_t *page, uint64_t asked_ns)
 {
 	const json_t *items = vbd_ctl_json_at(page, "items");
 
@@ -163,23 +157,23 @@ static enum vbd_ctl_exit put_page(struct reader *reader, const json_t *page, uin
 	if (json_array_size(items) == 0 &&
 		vbd_clock_mono_ns() - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
 		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
-	return put_items(reader, items);
+	put_items(reader, items);
 }
 
-static enum vbd_ctl_exit take_answer(
+static void take_answer(
 	struct reader *reader, const struct vbd_ctl_answer *answer, uint64_t asked_ns)
 {
 	json_t *page = vbd_ctl_answer_json(answer);
 
 	(void)vbd_ctl_retry_over(&reader->retry, &reader->ctl->http);
 	if (!page)
-		return vbd_ctl_fail("%s answered something that is not JSON; is it verbsd?",
+		vbd_ctl_fail("%s answered something that is not JSON; is it verbsd?",
 			reader->ctl->http.shown);
-	return put_page(reader, page, asked_ns);
+	put_page(reader, page, asked_ns);
 }
 
 /* Makes one long poll and handles its outcome. */
-static enum vbd_ctl_exit follow_once(struct reader *reader)
+static void follow_once(struct reader *reader)
 {
 	struct vbd_ctl *ctl = reader->ctl;
 	const struct vbd_ctl_request request = {
@@ -195,16 +189,15 @@ static enum vbd_ctl_exit follow_once(struct reader *reader)
 	char *why;
 
 	outcome = vbd_ctl_http_perform(&ctl->http, &request, &answer, &why);
-	if (!vbd_ctl_may_pass(outcome, &answer)) {
-		if (outcome == VBD_CTL_ANSWERED && answer.status == 200)
-			return take_answer(reader, &answer, asked_ns);
-		return vbd_ctl_http_report(&ctl->http, outcome, &answer, why);
-	}
-	vbd_ctl_retry_wait(&reader->retry, &ctl->http, why);
-	return VBD_CTL_OK;
+	if (vbd_ctl_may_pass(outcome, &answer))
+		vbd_ctl_retry_wait(&reader->retry, &ctl->http, why);
+	else if (outcome == VBD_CTL_ANSWERED && answer.status == 200)
+		take_answer(reader, &answer, asked_ns);
+	else
+		vbd_ctl_http_fail(&ctl->http, outcome, &answer, why);
 }
 
-enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl)
+void vbd_ctl_events(struct vbd_ctl *ctl)
 {
 	const char *after = ctl->args.text[VBD_CTL_OPT_AFTER];
 	bool follows = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_FOLLOW);
@@ -212,17 +205,18 @@ enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl)
 	struct reader reader = {
 		.ctl = ctl,
 		.follows = follows,
-		.after = vbd_ctl_must(strdup(after	? after
-					     : from_now ? "now"
-							: "oldest")),
+		.after = after	    ? after
+			 : from_now ? "now"
+				    : "oldest",
 	};
-	enum vbd_ctl_exit exit_status = put_log(&reader);
 	size_t kept = vbd_ctl_kept();
 
-	while (exit_status == VBD_CTL_OK && reader.follows) {
-		exit_status = follow_once(&reader);
+	put_log(&reader);
+	while (reader.follows) {
+		char *next = vbd_ctl_must(strdup(reader.after));
+
 		vbd_ctl_release(kept);
+		reader.after = vbd_ctl_keep(next, free);
+		follow_once(&reader);
 	}
-	free(reader.after);
-	return exit_status;
 }

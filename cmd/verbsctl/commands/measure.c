@@ -36,7 +36,7 @@ struct measure {
 	struct vbd_ctl *ctl;
 	const char *collection;
 	char *path;
-	struct vbd_ctl_answer seen;
+	json_t *seen;
 	bool cancelled;
 	uint64_t row_ns;
 	void (*put_row)(const json_t *object);
@@ -44,14 +44,14 @@ struct measure {
 
 static bool is_running(const struct measure *measure)
 {
-	return vbd_ctl_json_is(measure->seen.json, "state", "running");
+	return vbd_ctl_json_is(measure->seen, "state", "running");
 }
 
 /* Sends a request about the measurement, whose answer is its state. */
-static enum vbd_ctl_exit ask(struct measure *measure, const char *method, const char *tail)
+static void ask(struct measure *measure, const char *method, const char *tail)
 {
-	return vbd_ctl_call(measure->ctl, method, vbd_ctl_format("%s%s", measure->path, tail), NULL,
-		VBD_CTL_NO_WAIT, &measure->seen);
+	measure->seen = vbd_ctl_call(measure->ctl, method,
+		vbd_ctl_format("%s%s", measure->path, tail), NULL, VBD_CTL_NO_WAIT);
 }
 
 static void put_row(struct measure *measure)
@@ -62,66 +62,57 @@ static void put_row(struct measure *measure)
 		return;
 	measure->row_ns = now_ns;
 	if (measure->ctl->json)
-		vbd_ctl_json_put_line(stdout, measure->seen.json);
+		vbd_ctl_json_put_line(stdout, measure->seen);
 	else
-		measure->put_row(measure->seen.json);
+		measure->put_row(measure->seen);
 	(void)fflush(stdout);
 }
 
 /* Waits for the end of the measurement; cancels it after SIGINT. */
-static enum vbd_ctl_exit follow(struct measure *measure)
+static void follow(struct measure *measure)
 {
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
 	size_t kept = vbd_ctl_kept();
 
-	while (exit_status == VBD_CTL_OK && is_running(measure)) {
+	while (is_running(measure)) {
 		put_row(measure);
 		vbd_ctl_release(kept);
 		if (!interrupted || measure->cancelled)
 			vbd_ctl_pause_ms(POLL_MS);
 		if (!interrupted || measure->cancelled) {
-			exit_status = ask(measure, "GET", "");
+			ask(measure, "GET", "");
 		} else {
-			exit_status = ask(measure, "POST", "/cancel");
+			ask(measure, "POST", "/cancel");
 			measure->cancelled = true;
 		}
 	}
-	return exit_status;
 }
 
 /* An interrupted measurement has succeeded. */
 static bool ended_well(const struct measure *measure)
 {
-	return interrupted || vbd_ctl_json_is(measure->seen.json, "state", "done");
+	return interrupted || vbd_ctl_json_is(measure->seen, "state", "done");
 }
 
 /* Runs a measurement to its end, prints the result, and deletes the record, which no other client
  * needs. */
-static enum vbd_ctl_exit run(struct measure *measure, const json_t *body)
+static void run(struct measure *measure, const json_t *body)
 {
 	struct vbd_ctl *ctl = measure->ctl;
-	enum vbd_ctl_exit exit_status;
-	struct vbd_ctl_answer deleted;
 
 	catch_signals();
 	measure->row_ns = vbd_clock_mono_ns();
-	exit_status = vbd_ctl_call(
-		ctl, "POST", measure->collection, body, VBD_CTL_NO_WAIT, &measure->seen);
-	measure->path = vbd_ctl_path_of(measure->collection, measure->seen.json);
-	if (exit_status == VBD_CTL_OK)
-		exit_status = follow(measure);
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
+	measure->seen = vbd_ctl_call(ctl, "POST", measure->collection, body, VBD_CTL_NO_WAIT);
+	measure->path = vbd_ctl_path_of(measure->collection, measure->seen);
+	follow(measure);
 	if (ctl->json)
-		vbd_ctl_json_put_line(stdout, measure->seen.json);
+		vbd_ctl_json_put_line(stdout, measure->seen);
 	else
-		vbd_ctl_object_put_full(ctl, measure->seen.json);
+		vbd_ctl_object_put_full(ctl, measure->seen);
 	(void)fflush(stdout);
-	exit_status = vbd_ctl_call(ctl, "DELETE", measure->path, NULL, VBD_CTL_NO_WAIT, &deleted);
-	if (exit_status == VBD_CTL_OK && !ended_well(measure))
-		return vbd_ctl_report_problem(
-			ctl, vbd_ctl_problem_of(measure->collection, measure->seen.json));
-	return exit_status;
+	(void)vbd_ctl_call(ctl, "DELETE", measure->path, NULL, VBD_CTL_NO_WAIT);
+	if (!ended_well(measure))
+		vbd_ctl_end(vbd_ctl_report_problem(
+			ctl, vbd_ctl_problem_of(measure->collection, measure->seen)));
 }
 
 /* --- probe ----------------------------------------------------------------------------------- */
@@ -133,14 +124,11 @@ static void put_probe_row(const json_t *probe)
 		"bytes; last {last_ns}, p50 {rtt_ns.p50:ns}, p99 {rtt_ns.p99:ns}"));
 }
 
-enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl)
+void vbd_ctl_probe(struct vbd_ctl *ctl)
 {
 	struct measure measure = {.ctl = ctl, .collection = PROBES, .put_row = put_probe_row};
-	json_t *body = vbd_ctl_args_body(&ctl->args);
 
-	if (!body)
-		return VBD_CTL_USAGE;
-	return run(&measure, body);
+	run(&measure, vbd_ctl_args_body(&ctl->args));
 }
 
 /* --- bench ----------------------------------------------------------------------------------- */
@@ -155,34 +143,26 @@ static const char *op_of(const struct vbd_ctl_args *args)
 		       : "send";
 }
 
-/* Builds the request from the options. @ret_body is set on success. */
-static enum vbd_ctl_exit benchmark_body(struct vbd_ctl *ctl, json_t **ret_body)
+static json_t *benchmark_body(struct vbd_ctl *ctl)
 {
 	const char *op = op_of(&ctl->args);
+	json_t *body = vbd_ctl_args_body(&ctl->args);
 
-	*ret_body = vbd_ctl_args_body(&ctl->args);
-	if (!*ret_body)
-		return VBD_CTL_USAGE;
-	vbd_ctl_json_set_text(*ret_body, "op", op);
-	if (strcmp(op, "send") == 0)
-		return VBD_CTL_OK;
-	return vbd_ctl_transfer_set_remote(
-		ctl, strcmp(op, "read") == 0 ? "remote_read" : "remote_write", *ret_body);
+	vbd_ctl_json_set_text(body, "op", op);
+	if (strcmp(op, "send") != 0)
+		vbd_ctl_transfer_set_remote(
+			ctl, strcmp(op, "read") == 0 ? "remote_read" : "remote_write", body);
+	return body;
 }
 
-enum vbd_ctl_exit vbd_ctl_bench(struct vbd_ctl *ctl)
+void vbd_ctl_bench(struct vbd_ctl *ctl)
 {
 	struct measure measure = {.ctl = ctl, .collection = BENCHMARKS};
-	json_t *body;
-	enum vbd_ctl_exit exit_status = benchmark_body(ctl, &body);
 
-	return exit_status == VBD_CTL_OK ? run(&measure, body) : exit_status;
+	run(&measure, benchmark_body(ctl));
 }
 
-enum vbd_ctl_exit vbd_ctl_benchmark_create(struct vbd_ctl *ctl)
+void vbd_ctl_benchmark_create(struct vbd_ctl *ctl)
 {
-	json_t *body;
-	enum vbd_ctl_exit exit_status = benchmark_body(ctl, &body);
-
-	return exit_status == VBD_CTL_OK ? vbd_ctl_object_post(ctl, body) : exit_status;
+	vbd_ctl_object_post(ctl, benchmark_body(ctl));
 }

@@ -13,84 +13,72 @@
 #define EARLY_ANSWER_MS	   1000 /* an earlier empty page was no long poll: slow down */
 #define EARLY_PAUSE_MS	   200
 
-/*
- * Reads a whole file, but at most one byte more than a message may have, which shows that it is too
- * long. NULL after an error.
- */
+/* Reads a whole file, but at most one byte more than a message may have, which shows that it is too
+ * long. */
 static char *read_message(const char *name, size_t *ret_len)
 {
-	FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
+	FILE *file = vbd_ctl_open_file(name);
 	char *bytes = vbd_ctl_keep(malloc(INLINE_LIMIT_BYTES + 1), free);
 
-	if (file)
-		*ret_len = fread(bytes, 1, INLINE_LIMIT_BYTES + 1, file);
-	if (!file || ferror(file)) {
+	*ret_len = fread(bytes, 1, INLINE_LIMIT_BYTES + 1, file);
+	if (ferror(file))
 		vbd_ctl_fail("%s: %s", name, strerror(errno));
-		bytes = NULL;
-	}
-	if (file && file != stdin)
-		(void)fclose(file);
 	return bytes;
 }
 
-static enum vbd_ctl_exit send_inline(struct vbd_ctl *ctl, const char *bytes, size_t len)
+static void send_inline(struct vbd_ctl *ctl, const char *bytes, size_t len)
 {
-	json_t *body;
+	json_t *body = vbd_ctl_args_body(&ctl->args);
 
 	if (len > INLINE_LIMIT_BYTES)
-		return vbd_ctl_fail("send: the message is longer than %d bytes; put it into a "
-				    "buffer and use --buffer",
+		vbd_ctl_fail("send: the message is longer than %d bytes; put it into a buffer and "
+			     "use --buffer",
 			INLINE_LIMIT_BYTES);
-	body = vbd_ctl_args_body(&ctl->args);
 	if (vbd_utf8_valid(bytes, len) && !memchr(bytes, 0, len)) {
 		vbd_ctl_json_set(body, "data", json_stringn(bytes, len));
 	} else {
 		vbd_ctl_json_set_text(body, "data", vbd_ctl_hex_encode(bytes, len));
 		vbd_ctl_json_set_text(body, "encoding", "hex");
 	}
-	return vbd_ctl_transfer_run(ctl, vbd_ctl_object_path(ctl, "/messages"), body);
+	vbd_ctl_transfer_run(ctl, vbd_ctl_object_path(ctl, "/messages"), body);
 }
 
-static enum vbd_ctl_exit send_buffer(struct vbd_ctl *ctl)
+static void send_buffer(struct vbd_ctl *ctl)
 {
 	const char *owner = ctl->args.operands[0];
 	bool imm = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM);
-	enum vbd_ctl_exit exit_status;
-	json_t *body;
+	json_t *body = vbd_ctl_args_body(&ctl->args);
 
 	if (!vbd_utf8_valid(owner, strlen(owner)))
-		return vbd_ctl_refuse(
-			&ctl->args, "the %s's name must be UTF-8", ctl->args.kind->kind);
-	body = vbd_ctl_args_body(&ctl->args);
-	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
+		vbd_ctl_refuse(&ctl->args, "the %s's name must be UTF-8", ctl->args.kind->kind);
+	vbd_ctl_transfer_set_local(&ctl->args, body);
 	vbd_ctl_json_set_text(body, "op", imm ? "send_imm" : "send");
 	vbd_ctl_json_set(body, ctl->args.kind->kind, vbd_ctl_json_ref(owner));
-	return vbd_ctl_transfer_run(ctl, "/v1/transfers", body);
+	vbd_ctl_transfer_run(ctl, "/v1/transfers", body);
 }
 
-enum vbd_ctl_exit vbd_ctl_send(struct vbd_ctl *ctl)
+void vbd_ctl_send(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
 	const char *text = args->operand_count > 1 ? args->operands[1] : NULL;
 	const char *file = args->text[VBD_CTL_OPT_FILE];
 	bool buffer = vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER) ||
 		      vbd_ctl_args_has(args, VBD_CTL_OPT_SGES);
-	char *bytes;
 	size_t len;
 
 	if (!!text + !!file + buffer != 1)
-		return vbd_ctl_refuse(args, "needs one of TEXT, --file, --buffer and --sges");
+		vbd_ctl_refuse(args, "needs one of TEXT, --file, --buffer and --sges");
 	if (!buffer && (vbd_ctl_args_has(args, VBD_CTL_OPT_OFFSET) ||
 			       vbd_ctl_args_has(args, VBD_CTL_OPT_LENGTH)))
-		return vbd_ctl_refuse(args, "--offset and --length belong to --buffer");
-	if (buffer)
-		return send_buffer(ctl);
-	if (text && strcmp(text, "-") != 0)
-		return send_inline(ctl, text, strlen(text));
-	bytes = read_message(file ? file : "-", &len);
-	return bytes ? send_inline(ctl, bytes, len) : VBD_CTL_FAILED;
+		vbd_ctl_refuse(args, "--offset and --length belong to --buffer");
+	if (buffer) {
+		send_buffer(ctl);
+	} else if (text && strcmp(text, "-") != 0) {
+		send_inline(ctl, text, strlen(text));
+	} else {
+		text = read_message(file ? file : "-", &len);
+		send_inline(ctl, text, len);
+	}
 }
 
 /* State of one `verbsctl recv`. */
@@ -100,6 +88,7 @@ struct receiver {
 	uint64_t wanted;  /* number of messages; UINT64_MAX without a limit */
 	uint64_t taken;
 	uint64_t after;	     /* number of the last message taken */
+	const json_t *items; /* of the page that is being taken */
 	bool waits;	     /* wait for messages that are not in the inbox yet */
 	bool once;	     /* stop after the first page that has a message */
 	bool ended;	     /* no more messages can come */
@@ -107,19 +96,16 @@ struct receiver {
 	uint64_t expires_ns; /* end of that wait; 0 for no limit */
 };
 
-static bool put_raw(const json_t *message)
+static void put_raw(const json_t *message)
 {
 	const char *data = vbd_ctl_json_text(message, "data");
 	char *bytes;
 	size_t len;
 
 	if (!data || !vbd_ctl_json_is(message, "encoding", "hex") ||
-		!vbd_ctl_hex_decode(data, &bytes, &len)) {
+		!vbd_ctl_hex_decode(data, &bytes, &len))
 		vbd_ctl_fail("recv: the server sent a message that is not hex");
-		return false;
-	}
 	fwrite(bytes, 1, len, stdout);
-	return true;
 }
 
 static void put_text(const json_t *message)
@@ -138,32 +124,26 @@ static void put_text(const json_t *message)
 
 /* The message is deleted from the inbox next: make sure that it has been written, and that the
  * output still has a reader. */
-static enum vbd_ctl_exit put_message(struct receiver *receiver, const json_t *message)
+static void put_message(struct receiver *receiver, const json_t *message)
 {
 	struct vbd_ctl *ctl = receiver->ctl;
-	enum vbd_ctl_exit exit_status;
 
-	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_RAW)) {
-		if (!put_raw(message))
-			return VBD_CTL_FAILED;
-	} else if (ctl->json) {
+	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_RAW))
+		put_raw(message);
+	else if (ctl->json)
 		vbd_ctl_json_put_line(stdout, message);
-	} else {
+	else
 		put_text(message);
-	}
-	exit_status = vbd_ctl_flush();
+	vbd_ctl_flush();
 	vbd_ctl_end_if_unread();
-	return exit_status;
 }
 
-static enum vbd_ctl_exit delete_messages(struct receiver *receiver)
+static void delete_messages(struct receiver *receiver)
 {
-	struct vbd_ctl_answer answer;
-
-	return vbd_ctl_call(receiver->ctl, "DELETE",
+	(void)vbd_ctl_call(receiver->ctl, "DELETE",
 		vbd_ctl_format("%s/messages?through=%llu", receiver->connection,
 			(unsigned long long)receiver->after),
-		NULL, VBD_CTL_NO_WAIT, &answer);
+		NULL, VBD_CTL_NO_WAIT);
 }
 
 static void start_waiting(struct receiver *receiver)
@@ -172,39 +152,44 @@ static void start_waiting(struct receiver *receiver)
 		receiver->expires_ns = vbd_clock_mono_ns() + receiver->idle_ms * VBD_NS_PER_MS;
 }
 
-/* Prints and deletes the messages of a page. @ret_count is their number. */
-static enum vbd_ctl_exit take_page(struct receiver *receiver, const json_t *page, size_t *ret_count)
+static void put_items(void *arg)
 {
-	const json_t *items = vbd_ctl_json_at(page, "items");
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
-	size_t n = 0;
+	struct receiver *receiver = arg;
+	const json_t *message;
+	size_t i;
 
-	for (; n < json_array_size(items) && receiver->taken < receiver->wanted; n++) {
-		const json_t *message = json_array_get(items, n);
-
-		if (vbd_ctl_json_uint(message, "seq") <= receiver->after)
-			return vbd_ctl_fail("recv: the server's message numbers are not in order");
-		exit_status = put_message(receiver, message);
-		if (exit_status != VBD_CTL_OK)
+	json_array_foreach(receiver->items, i, message)
+	{
+		if (receiver->taken == receiver->wanted)
 			break;
+		if (vbd_ctl_json_uint(message, "seq") <= receiver->after)
+			vbd_ctl_fail("recv: the server's message numbers are not in order");
+		put_message(receiver, message);
 		receiver->after = vbd_ctl_json_uint(message, "seq");
 		receiver->taken++;
 	}
-	*ret_count = n;
-	if (n) {
-		receiver->waits = receiver->waits && !receiver->once;
-		start_waiting(receiver);
-	}
-	if (n && !vbd_ctl_args_has(&receiver->ctl->args, VBD_CTL_OPT_KEEP)) {
-		enum vbd_ctl_exit deleted = delete_messages(receiver);
-
-		return exit_status == VBD_CTL_OK ? deleted : exit_status;
-	}
-	return exit_status;
 }
 
-static enum vbd_ctl_exit get_page(
-	struct receiver *receiver, unsigned int wait_ms, struct vbd_ctl_answer *ret_answer)
+/* Prints and deletes the messages of a page. Returns whether there were any. */
+static bool take_page(struct receiver *receiver, const json_t *page)
+{
+	uint64_t before = receiver->taken;
+	enum vbd_ctl_exit exit_status;
+
+	receiver->items = vbd_ctl_json_at(page, "items");
+	exit_status = vbd_ctl_try(put_items, receiver);
+	if (receiver->taken > before) {
+		receiver->waits = receiver->waits && !receiver->once;
+		start_waiting(receiver);
+		if (!vbd_ctl_args_has(&receiver->ctl->args, VBD_CTL_OPT_KEEP))
+			delete_messages(receiver);
+	}
+	if (exit_status != VBD_CTL_OK)
+		vbd_ctl_end(exit_status);
+	return receiver->taken > before;
+}
+
+static json_t *get_page(struct receiver *receiver, unsigned int wait_ms)
 {
 	bool raw = vbd_ctl_args_has(&receiver->ctl->args, VBD_CTL_OPT_RAW);
 	uint64_t left = receiver->wanted - receiver->taken;
@@ -216,61 +201,52 @@ static enum vbd_ctl_exit get_page(
 			(unsigned long long)receiver->after, wait_ms, raw ? "&encoding=hex" : ""),
 		.wait_s = wait_ms / 1000 + 1,
 	};
+	struct vbd_ctl_answer answer;
 
-	return vbd_ctl_http_call(&receiver->ctl->http, &request, ret_answer);
+	vbd_ctl_http_call(&receiver->ctl->http, &request, &answer);
+	return answer.json;
 }
 
 /* After an empty page: decides whether to wait on, and prints why the connection ended, if no more
  * messages can come. */
-static enum vbd_ctl_exit idle(struct receiver *receiver, uint64_t asked_ns)
+static void idle(struct receiver *receiver, uint64_t asked_ns)
 {
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_call(
-		receiver->ctl, "GET", receiver->connection, NULL, VBD_CTL_NO_WAIT, &answer);
-	const char *end_code = vbd_ctl_json_text(answer.json, "end_code");
+	const json_t *connection =
+		vbd_ctl_call(receiver->ctl, "GET", receiver->connection, NULL, VBD_CTL_NO_WAIT);
+	const char *end_code = vbd_ctl_json_text(connection, "end_code");
 	uint64_t now_ns = vbd_clock_mono_ns();
 
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	receiver->ended = vbd_ctl_json_is(answer.json, "state", "closed") ||
-			  vbd_ctl_json_is(answer.json, "state", "failed");
+	receiver->ended = vbd_ctl_json_is(connection, "state", "closed") ||
+			  vbd_ctl_json_is(connection, "state", "failed");
 	if (receiver->ended)
 		vbd_ctl_note("connection/%llu has ended%s%s",
-			(unsigned long long)vbd_ctl_json_uint(answer.json, "id"),
+			(unsigned long long)vbd_ctl_json_uint(connection, "id"),
 			end_code ? ": " : "", end_code ? end_code : "");
 	receiver->waits =
 		!receiver->ended && (!receiver->expires_ns || now_ns < receiver->expires_ns);
 	if (receiver->waits && now_ns - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
 		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
-	return VBD_CTL_OK;
 }
 
-static enum vbd_ctl_exit receive(struct receiver *receiver)
+static void receive(struct receiver *receiver)
 {
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
 	size_t kept = vbd_ctl_kept();
-	size_t count = 1;
+	bool some = true;
 
-	while (exit_status == VBD_CTL_OK && (count || receiver->waits) &&
-		receiver->taken < receiver->wanted) {
+	while ((some || receiver->waits) && receiver->taken < receiver->wanted) {
 		unsigned int wait_ms =
 			receiver->waits ? vbd_ctl_patience_ms(receiver->expires_ns) : 0;
 		uint64_t asked_ns = vbd_clock_mono_ns();
-		struct vbd_ctl_answer answer;
 
-		count = 0;
-		exit_status = get_page(receiver, wait_ms, &answer);
-		if (exit_status == VBD_CTL_OK)
-			exit_status = take_page(receiver, answer.json, &count);
-		if (exit_status == VBD_CTL_OK && count == 0 && receiver->waits)
-			exit_status = idle(receiver, asked_ns);
+		some = take_page(receiver, get_page(receiver, wait_ms));
+		if (!some && receiver->waits)
+			idle(receiver, asked_ns);
 		vbd_ctl_release(kept);
 	}
-	return exit_status;
 }
 
-/* Whether as many messages came as were wanted. If not, prints so. */
-static enum vbd_ctl_exit judge(const struct receiver *receiver, bool count, bool limited)
+/* Prints, and fails, if fewer messages came than were wanted. */
+static void judge(const struct receiver *receiver, bool count, bool limited)
 {
 	const char *called = receiver->ctl->args.called;
 
@@ -280,11 +256,11 @@ static enum vbd_ctl_exit judge(const struct receiver *receiver, bool count, bool
 	else if (limited && receiver->taken == 0)
 		vbd_ctl_note("%s: no message came", called);
 	else
-		return VBD_CTL_OK;
-	return receiver->ended ? VBD_CTL_FAILED : VBD_CTL_TIMED_OUT;
+		return;
+	vbd_ctl_end(receiver->ended ? VBD_CTL_FAILED : VBD_CTL_TIMED_OUT);
 }
 
-enum vbd_ctl_exit vbd_ctl_recv(struct vbd_ctl *ctl)
+void vbd_ctl_recv(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
 	bool count = vbd_ctl_args_has(args, VBD_CTL_OPT_COUNT);
@@ -297,17 +273,13 @@ enum vbd_ctl_exit vbd_ctl_recv(struct vbd_ctl *ctl)
 		.once = !count && !follows,
 		.idle_ms = args->number[VBD_CTL_OPT_WAIT],
 	};
-	enum vbd_ctl_exit exit_status;
 
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_RAW) && isatty(STDOUT_FILENO))
-		return vbd_ctl_refuse(
-			args, "raw bytes may upset the terminal; send them elsewhere");
+		vbd_ctl_refuse(args, "raw bytes may upset the terminal; send them elsewhere");
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_RAW) && ctl->json)
-		return vbd_ctl_refuse(args, "--raw and --json exclude each other");
+		vbd_ctl_refuse(args, "--raw and --json exclude each other");
 	start_waiting(&receiver);
 	receiver.connection = vbd_ctl_object_path(ctl, "");
-	exit_status = receive(&receiver);
-	if (exit_status == VBD_CTL_OK)
-		exit_status = judge(&receiver, count, limited);
-	return exit_status;
+	receive(&receiver);
+	judge(&receiver, count, limited);
 }

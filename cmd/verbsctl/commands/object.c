@@ -148,11 +148,11 @@ void vbd_ctl_object_put_state(struct vbd_ctl *ctl, json_t *object)
 		vbd_ctl_json_at(object, "end_code") ? "{state} ({end_code})" : "{state}");
 }
 
-enum vbd_ctl_exit vbd_ctl_object_list(struct vbd_ctl *ctl)
+void vbd_ctl_object_list(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_noun *kind = ctl->args.kind;
 
-	return vbd_ctl_list(ctl, kind->collection, kind->columns);
+	vbd_ctl_list(ctl, kind->collection, kind->columns);
 }
 
 char *vbd_ctl_object_path(const struct vbd_ctl *ctl, const char *tail)
@@ -160,15 +160,14 @@ char *vbd_ctl_object_path(const struct vbd_ctl *ctl, const char *tail)
 	return vbd_ctl_path(ctl->args.kind->collection, ctl->args.operands[0], tail);
 }
 
-enum vbd_ctl_exit vbd_ctl_object_get(struct vbd_ctl *ctl, const char *tail, vbd_ctl_put_fn put)
+void vbd_ctl_object_get(struct vbd_ctl *ctl, const char *tail, vbd_ctl_put_fn put)
 {
-	return vbd_ctl_call_put(
-		ctl, "GET", vbd_ctl_object_path(ctl, tail), NULL, VBD_CTL_NO_WAIT, put);
+	vbd_ctl_call_put(ctl, "GET", vbd_ctl_object_path(ctl, tail), NULL, VBD_CTL_NO_WAIT, put);
 }
 
-enum vbd_ctl_exit vbd_ctl_object_show(struct vbd_ctl *ctl)
+void vbd_ctl_object_show(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_object_get(ctl, "", vbd_ctl_object_put_full);
+	vbd_ctl_object_get(ctl, "", vbd_ctl_object_put_full);
 }
 
 /* Resolving a peer and joining a group take time, and have --no-wait. */
@@ -184,54 +183,46 @@ static int wait_s_of(const struct vbd_ctl *ctl)
 	return VBD_CTL_NO_WAIT;
 }
 
-enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body)
+void vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body)
 {
-	if (!body)
-		return VBD_CTL_USAGE;
-	return vbd_ctl_call_put(ctl, "POST", ctl->args.kind->collection, body, wait_s_of(ctl),
+	vbd_ctl_call_put(ctl, "POST", ctl->args.kind->collection, body, wait_s_of(ctl),
 		vbd_ctl_object_put_brief);
 }
 
-enum vbd_ctl_exit vbd_ctl_object_create(struct vbd_ctl *ctl)
+void vbd_ctl_object_create(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_object_post(ctl, vbd_ctl_args_body(&ctl->args));
+	vbd_ctl_object_post(ctl, vbd_ctl_args_body(&ctl->args));
 }
 
-enum vbd_ctl_exit vbd_ctl_object_set(struct vbd_ctl *ctl)
+void vbd_ctl_object_set(struct vbd_ctl *ctl)
 {
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 
 	if (json_object_size(body) == 0)
-		return vbd_ctl_refuse(&ctl->args, "needs an option with a new value");
-	return vbd_ctl_call_put(ctl, "PATCH", vbd_ctl_object_path(ctl, ""), body, wait_s_of(ctl),
+		vbd_ctl_refuse(&ctl->args, "needs an option with a new value");
+	vbd_ctl_call_put(ctl, "PATCH", vbd_ctl_object_path(ctl, ""), body, wait_s_of(ctl),
 		vbd_ctl_object_put_brief);
 }
 
-static enum vbd_ctl_exit rm_one(struct vbd_ctl *ctl, const char *ref)
+static void rm_one(struct vbd_ctl *ctl, const char *ref)
 {
 	const struct vbd_ctl_noun *kind = ctl->args.kind;
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(ctl, "DELETE", vbd_ctl_path(kind->collection, ref, ""), NULL,
-			kind->delete_wait_s ? kind->delete_wait_s : VBD_CTL_NO_WAIT, &answer);
+	/* An object that is gone has no JSON. */
+	const json_t *ending = vbd_ctl_call(ctl, "DELETE", vbd_ctl_path(kind->collection, ref, ""),
+		NULL, kind->delete_wait_s ? kind->delete_wait_s : VBD_CTL_NO_WAIT);
 
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	if (ctl->json && answer.json)
-		vbd_ctl_json_put(stdout, answer.json);
+	if (ctl->json && ending)
+		vbd_ctl_json_put(stdout, ending);
 	else if (!ctl->json)
 		printf("%s/%s: %s\n", kind->kind, vbd_ctl_text_safe(ref),
-			answer.status == 202
-				? vbd_ctl_cell_text(vbd_ctl_json_at(answer.json, "state"))
-				: "gone");
-	return VBD_CTL_OK;
+			ending ? vbd_ctl_cell_text(vbd_ctl_json_at(ending, "state")) : "gone");
 }
 
-static enum vbd_ctl_exit cancel_one(struct vbd_ctl *ctl, const char *ref)
+static void cancel_one(struct vbd_ctl *ctl, const char *ref)
 {
 	const struct vbd_ctl_noun *kind = ctl->args.kind;
 
-	return vbd_ctl_call_put(ctl, "POST", vbd_ctl_path(kind->collection, ref, "/cancel"), NULL,
+	vbd_ctl_call_put(ctl, "POST", vbd_ctl_path(kind->collection, ref, "/cancel"), NULL,
 		kind->delete_wait_s, vbd_ctl_object_put_state);
 }
 
@@ -244,7 +235,7 @@ void vbd_ctl_object_tell_failures(const json_t *batch, size_t first)
 	for (size_t i = first; i < json_array_size(failures); i++) {
 		const json_t *failure = json_array_get(failures, i);
 
-		vbd_ctl_fail("%s/%llu: %s", vbd_ctl_json_text(failure, "kind"),
+		vbd_ctl_note("%s/%llu: %s", vbd_ctl_json_text(failure, "kind"),
 			(unsigned long long)vbd_ctl_json_uint(failure, "id"),
 			vbd_ctl_json_text(failure, "detail"));
 	}
@@ -266,8 +257,8 @@ static void put_selected(struct vbd_ctl *ctl, json_t *selected)
 		{"under way", "{pending}"}, {"failed", "{failed}"});
 }
 
-enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *method,
-	const char *tail, enum vbd_ctl_exit (*one)(struct vbd_ctl *ctl, const char *ref))
+void vbd_ctl_each_or_selected(
+	struct vbd_ctl *ctl, const char *method, const char *tail, vbd_ctl_one_fn one)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
 	bool every = vbd_ctl_args_has(args, VBD_CTL_OPT_EVERY);
@@ -276,33 +267,31 @@ enum vbd_ctl_exit vbd_ctl_each_or_selected(struct vbd_ctl *ctl, const char *meth
 	int end_s = args->kind->delete_wait_s;
 	bool wait = end_s && !dry_run && !vbd_ctl_args_has(args, VBD_CTL_OPT_NO_WAIT);
 	int wait_s = wait ? end_s : VBD_CTL_NO_WAIT;
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status;
+	json_t *selected;
 
 	if (every + labelled + (args->operand_count > 0) != 1)
-		return vbd_ctl_refuse(args, "needs operands, or --label, or --all");
+		vbd_ctl_refuse(args, "needs operands, or --label, or --all");
 	if (dry_run && !every && !labelled)
-		return vbd_ctl_refuse(args, "--dry-run needs --label or --all");
+		vbd_ctl_refuse(args, "--dry-run needs --label or --all");
 	if (!every && !labelled)
-		return vbd_ctl_each(ctl, one);
-	exit_status = vbd_ctl_call(ctl, method,
+		vbd_ctl_each(ctl, one);
+	selected = vbd_ctl_call(ctl, method,
 		vbd_ctl_format("/v1/objects%s?kind=%s%s", tail, args->kind->kind,
 			vbd_ctl_args_query(args, '&')),
-		NULL, wait_s, &answer);
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	vbd_ctl_answer_put(ctl, &answer, put_selected);
-	return vbd_ctl_json_uint(answer.json, "failed") ? VBD_CTL_FAILED : VBD_CTL_OK;
+		NULL, wait_s);
+	vbd_ctl_answer_put(ctl, selected, put_selected);
+	if (vbd_ctl_json_uint(selected, "failed"))
+		vbd_ctl_end(VBD_CTL_FAILED);
 }
 
-enum vbd_ctl_exit vbd_ctl_object_cancel(struct vbd_ctl *ctl)
+void vbd_ctl_object_cancel(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_each_or_selected(ctl, "POST", "/-/cancel", cancel_one);
+	vbd_ctl_each_or_selected(ctl, "POST", "/-/cancel", cancel_one);
 }
 
-enum vbd_ctl_exit vbd_ctl_object_rm(struct vbd_ctl *ctl)
+void vbd_ctl_object_rm(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_each_or_selected(ctl, "DELETE", "", rm_one);
+	vbd_ctl_each_or_selected(ctl, "DELETE", "", rm_one);
 }
 
 /* --- wait ---------------------------------------------------------------------------------- */
@@ -310,12 +299,8 @@ enum vbd_ctl_exit vbd_ctl_object_rm(struct vbd_ctl *ctl)
 /* An answer that comes earlier than this before the end is not the server's time-out. */
 #define EARLY_MS 20
 
-/* State of one `verbsctl NOUN wait`. */
-struct waiter {
-	struct vbd_ctl *ctl;
-	const char *until;
-	uint64_t expires_ns; /* 0 for no limit */
-};
+/* When the one `verbsctl NOUN wait` of the program gives up; 0: never. */
+static uint64_t expires_ns;
 
 /* The meaning of an answer for the wait. */
 enum verdict {
@@ -329,98 +314,93 @@ enum verdict {
  * over.
  * @early: the time was not over
  */
-static enum verdict judge(const struct waiter *waiter, const json_t *object, bool early)
+static enum verdict judge(const char *until, const json_t *object, bool early)
 {
 	bool has_ended = vbd_ctl_json_at(object, "ended_at");
 
-	if (vbd_ctl_json_is(object, "state", waiter->until))
+	if (vbd_ctl_json_is(object, "state", until))
 		return HOLDS;
-	if (strcmp(waiter->until, "ended") == 0 && (has_ended || early))
+	if (strcmp(until, "ended") == 0 && (has_ended || early))
 		return HOLDS;
-	if (strcmp(waiter->until, "open") == 0 && !has_ended)
+	if (strcmp(until, "open") == 0 && !has_ended)
 		return HOLDS;
 	if (!early)
 		return NOT_YET;
-	return strcmp(waiter->until, "changed") == 0 ? HOLDS : NEVER;
+	return strcmp(until, "changed") == 0 ? HOLDS : NEVER;
 }
 
-/* Prints the object, or why its state did not come. */
-static enum vbd_ctl_exit report(const struct waiter *waiter, json_t *object, enum verdict verdict)
+/* Prints the object, or why its state did not come, and ends with what the wait came to. */
+static _Noreturn void report(
+	struct vbd_ctl *ctl, json_t *object, const char *until, enum verdict verdict)
 {
-	const struct vbd_ctl_noun *kind = waiter->ctl->args.kind;
-	const char *never = verdict == NOT_YET ? "not yet" : "will not be";
+	static const enum vbd_ctl_exit exits[] = {
+		[HOLDS] = VBD_CTL_OK, [NEVER] = VBD_CTL_FAILED, [NOT_YET] = VBD_CTL_TIMED_OUT};
+	const struct vbd_ctl_noun *kind = ctl->args.kind;
 
-	if (verdict == HOLDS && waiter->ctl->json)
+	if (verdict == HOLDS && ctl->json)
 		vbd_ctl_json_put_line(stdout, object);
 	else if (verdict == HOLDS)
-		vbd_ctl_object_put_state(waiter->ctl, object);
+		vbd_ctl_object_put_state(ctl, object);
 	else if (verdict == NEVER && vbd_ctl_json_at(object, "error"))
-		(void)vbd_ctl_report_problem(
-			waiter->ctl, vbd_ctl_problem_of(kind->collection, object));
+		(void)vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(kind->collection, object));
 	else
 		vbd_ctl_note("%s/%s, and %s %s", kind->kind,
-			vbd_ctl_fill(object, "{id} is {state}"), never, waiter->until);
+			vbd_ctl_fill(object, "{id} is {state}"),
+			verdict == NOT_YET ? "not yet" : "will not be", until);
 	(void)fflush(stdout);
-	return verdict == HOLDS	    ? VBD_CTL_OK
-	       : verdict == NOT_YET ? VBD_CTL_TIMED_OUT
-				    : VBD_CTL_FAILED;
+	vbd_ctl_end(exits[verdict]);
 }
 
-/* Makes one long poll. Sets @ret_over unless another one is due. */
-static enum vbd_ctl_exit poll_once(struct waiter *waiter, const char *ref, bool *ret_over)
+static const char *until_of(const struct vbd_ctl_args *args)
 {
-	unsigned int wait_ms = vbd_ctl_patience_ms(waiter->expires_ns);
+	const char *until = args->text[VBD_CTL_OPT_UNTIL];
+
+	return until ? until : args->kind->good_state;
+}
+
+/* Makes one long poll, and ends unless another one is due. */
+static void poll_once(struct vbd_ctl *ctl, const char *ref)
+{
+	const char *until = until_of(&ctl->args);
+	unsigned int wait_ms = vbd_ctl_patience_ms(expires_ns);
 	const struct vbd_ctl_request request = {
 		.method = "GET",
 		.path = vbd_ctl_format("%s?until=%s&wait_ms=%u",
-			vbd_ctl_path(waiter->ctl->args.kind->collection, ref, ""), waiter->until,
-			wait_ms),
+			vbd_ctl_path(ctl->args.kind->collection, ref, ""), until, wait_ms),
 		.wait_s = wait_ms / 1000 + 1,
 	};
 	uint64_t asked_ns = vbd_clock_mono_ns();
 	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_http_call(&waiter->ctl->http, &request, &answer);
-	uint64_t took_ms = (vbd_clock_mono_ns() - asked_ns) / VBD_NS_PER_MS;
 	enum verdict verdict;
+	uint64_t took_ms;
 
-	*ret_over = true;
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	verdict = judge(waiter, answer.json, took_ms + EARLY_MS < wait_ms);
-	*ret_over = verdict != NOT_YET || vbd_ctl_patience_ms(waiter->expires_ns) == 0;
-	return *ret_over ? report(waiter, answer.json, verdict) : VBD_CTL_OK;
+	vbd_ctl_http_call(&ctl->http, &request, &answer);
+	took_ms = (vbd_clock_mono_ns() - asked_ns) / VBD_NS_PER_MS;
+	verdict = judge(until, answer.json, took_ms + EARLY_MS < wait_ms);
+	if (verdict != NOT_YET || vbd_ctl_patience_ms(expires_ns) == 0)
+		report(ctl, answer.json, until, verdict);
 }
 
-static enum vbd_ctl_exit wait_for(struct waiter *waiter, const char *ref)
+static void wait_for(struct vbd_ctl *ctl, const char *ref)
 {
-	enum vbd_ctl_exit exit_status;
 	size_t kept = vbd_ctl_kept();
-	bool over;
 
-	do {
-		exit_status = poll_once(waiter, ref, &over);
+	for (;;) {
+		poll_once(ctl, ref);
 		vbd_ctl_release(kept);
-	} while (!over);
-	return exit_status;
+	}
 }
 
-enum vbd_ctl_exit vbd_ctl_object_wait(struct vbd_ctl *ctl)
+void vbd_ctl_object_wait(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
-	const char *until = args->text[VBD_CTL_OPT_UNTIL];
-	struct waiter waiter = {.ctl = ctl, .until = until ? until : args->kind->good_state};
-	enum vbd_ctl_exit first = VBD_CTL_OK;
+	const char *until = until_of(args);
 
-	if (waiter.until[strspn(waiter.until, "abcdefghijklmnopqrstuvwxyz_")])
-		return vbd_ctl_refuse(args, "--until must be a state, not \"%s\"", waiter.until);
+	if (until[strspn(until, "abcdefghijklmnopqrstuvwxyz_")])
+		vbd_ctl_refuse(args, "--until must be a state, not \"%s\"", until);
+	expires_ns = 0;
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_WAIT_TIMEOUT))
-		waiter.expires_ns = vbd_clock_mono_ns() +
-				    args->number[VBD_CTL_OPT_WAIT_TIMEOUT] * VBD_NS_PER_MS + 1;
-	for (size_t i = 0; i < args->operand_count; i++) {
-		enum vbd_ctl_exit exit_status = wait_for(&waiter, args->operands[i]);
-
-		if (first == VBD_CTL_OK)
-			first = exit_status;
-	}
-	return first;
+		expires_ns = vbd_clock_mono_ns() +
+			     args->number[VBD_CTL_OPT_WAIT_TIMEOUT] * VBD_NS_PER_MS + 1;
+	vbd_ctl_each(ctl, wait_for);
 }

@@ -22,39 +22,33 @@ static void put_brief(struct vbd_ctl *ctl, json_t *transfer)
 		{"received", "{received.length_bytes:text}"}, {"immediate", "{received.imm}"});
 }
 
-enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body)
+void vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body)
 {
 	int wait_s = vbd_ctl_wait_s(ctl, DEFAULT_TIMEOUT_MS);
 	bool wait = wait_s != VBD_CTL_NO_WAIT;
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status;
+	json_t *transfer;
 
 	/* With a progress bar the request waits for a moment only, in which most transfers end, and
 	 * the progress is polled after that. */
 	if (wait && vbd_ctl_progress_is_seen())
 		wait_s = 1;
-	exit_status =
-		vbd_ctl_start(ctl, path, body, wait_s, vbd_ctl_noun_row("transfers"), &answer);
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	if (wait && !vbd_ctl_json_is(answer.json, "state", "done"))
-		return vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(TRANSFERS, answer.json));
-	vbd_ctl_answer_put(ctl, &answer, put_brief);
-	return VBD_CTL_OK;
+	transfer = vbd_ctl_start(ctl, path, body, wait_s, vbd_ctl_noun_row("transfers"));
+	if (wait && !vbd_ctl_json_is(transfer, "state", "done"))
+		vbd_ctl_end(vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(TRANSFERS, transfer)));
+	vbd_ctl_answer_put(ctl, transfer, put_brief);
 }
 
 /* Fetches the description of the peer's memory from the peer's verbsd. */
-static enum vbd_ctl_exit fetch_remote(
-	struct vbd_ctl *ctl, const char *remote, struct vbd_ctl_answer *ret_answer)
+static json_t *fetch_remote(struct vbd_ctl *ctl, const char *remote)
 {
 	const char *window = strstr(remote, "#" WINDOW_PREFIX);
 
 	if (!window)
-		return vbd_ctl_get_at(ctl, "--remote", remote, "/v1/buffers", ret_answer);
+		return vbd_ctl_get_at(ctl, "--remote", remote, "/v1/buffers");
 	return vbd_ctl_get_at(ctl, "--remote",
 		vbd_ctl_format("%.*s#%s", (int)(window - remote), remote,
 			window + strlen("#" WINDOW_PREFIX)),
-		"/v1/windows", ret_answer);
+		"/v1/windows");
 }
 
 /* Checks that the peer granted this access. Otherwise its device refuses the request and the
@@ -89,15 +83,15 @@ static bool set_sge(json_t *sge, char *piece)
 	return !piece;
 }
 
-enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, json_t *body)
+void vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, json_t *body)
 {
 	const char *text = args->text[VBD_CTL_OPT_SGES];
 	char *rest;
 
 	if (!!text + vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER) != 1)
-		return vbd_ctl_refuse(args, "needs one of --buffer and --sges");
+		vbd_ctl_refuse(args, "needs one of --buffer and --sges");
 	if (!text)
-		return VBD_CTL_OK;
+		return;
 	vbd_ctl_json_set(body, "sges", json_array());
 	for (rest = vbd_ctl_format("%s", text); rest && *rest;) {
 		json_t *sge = vbd_ctl_must(json_object());
@@ -105,10 +99,9 @@ enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, js
 		if (json_array_append_new(json_object_get(body, "sges"), sge) < 0)
 			vbd_ctl_must(NULL);
 		if (!set_sge(sge, strsep(&rest, ",")))
-			return vbd_ctl_refuse(
+			vbd_ctl_refuse(
 				args, "--sges must be BUFFER:OFFSET:LENGTH,..., not \"%s\"", text);
 	}
-	return VBD_CTL_OK;
 }
 
 static void set_member(json_t *body, const char *member, const json_t *object, const char *from)
@@ -121,40 +114,31 @@ static void set_member(json_t *body, const char *member, const json_t *object, c
 
 /* Checks the access, which the peer's device would only check by breaking the connection. Sets
  * `remote` from the peer's buffer or window; the server checks the range. */
-static enum vbd_ctl_exit aim(
-	struct vbd_ctl *ctl, const json_t *buffer, const char *access, json_t *body)
+static void aim(const char *remote, const json_t *buffer, const char *access, json_t *body)
 {
-	const char *remote = ctl->args.text[VBD_CTL_OPT_REMOTE];
-
 	if (!grants(buffer, access))
-		return vbd_ctl_fail("%s: the buffer does not grant %s; create it with --access %s",
-			remote, access, access);
+		vbd_ctl_fail("%s: the buffer does not grant %s; create it with --access %s", remote,
+			access, access);
 	if (!vbd_ctl_json_text(buffer, "addr") || !vbd_ctl_json_text(buffer, "rkey"))
-		return vbd_ctl_fail("%s: that verbsd does not show address and key; the read role "
-				    "does not see them (--peer-token-file)",
+		vbd_ctl_fail("%s: that verbsd does not show address and key; the read role does "
+			     "not see them (--peer-token-file)",
 			remote);
 	set_member(body, "remote.addr", buffer, "addr");
 	set_member(body, "remote.rkey", buffer, "rkey");
 	set_member(body, "remote.size_bytes", buffer, "size_bytes");
-	return VBD_CTL_OK;
 }
 
-enum vbd_ctl_exit vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *access, json_t *body)
+void vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *access, json_t *body)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
 	bool addr = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR);
 	bool rkey = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_RKEY);
 	const char *remote = args->text[VBD_CTL_OPT_REMOTE];
-	struct vbd_ctl_answer answer = {0};
-	enum vbd_ctl_exit exit_status;
 
 	if (remote ? addr || rkey : !addr || !rkey)
-		return vbd_ctl_refuse(
-			args, "needs --remote, or --remote-addr and --remote-rkey instead");
-	if (!remote)
-		return VBD_CTL_OK;
-	exit_status = fetch_remote(ctl, remote, &answer);
-	return exit_status == VBD_CTL_OK ? aim(ctl, answer.json, access, body) : exit_status;
+		vbd_ctl_refuse(args, "needs --remote, or --remote-addr and --remote-rkey instead");
+	if (remote)
+		aim(remote, fetch_remote(ctl, remote), access, body);
 }
 
 /* By the verb of the command. */
@@ -172,72 +156,52 @@ static const struct {
 	{"recv", "recv", NULL, true},
 };
 
-enum vbd_ctl_exit vbd_ctl_transfer_create(struct vbd_ctl *ctl)
+void vbd_ctl_transfer_create(struct vbd_ctl *ctl)
 {
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	json_t *body = vbd_ctl_args_body(&ctl->args);
 	const char *op;
-	json_t *body;
 	size_t i = 0;
 
 	while (strcmp(ops[i].verb, ctl->args.command->verb) != 0)
 		i++;
 	op = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM) ? "write_imm" : ops[i].op;
-	body = vbd_ctl_args_body(&ctl->args);
-	if (!body)
-		return VBD_CTL_USAGE;
 	vbd_ctl_json_set_text(body, "op", op);
 	if (ops[i].local)
-		exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
-	if (exit_status == VBD_CTL_OK && ops[i].access)
-		exit_status = vbd_ctl_transfer_set_remote(ctl, ops[i].access, body);
-	if (exit_status == VBD_CTL_OK)
-		return vbd_ctl_transfer_run(ctl, TRANSFERS, body);
-	return exit_status;
+		vbd_ctl_transfer_set_local(&ctl->args, body);
+	if (ops[i].access)
+		vbd_ctl_transfer_set_remote(ctl, ops[i].access, body);
+	vbd_ctl_transfer_run(ctl, TRANSFERS, body);
 }
 
 /* --- batches ------------------------------------------------------------------------------- */
 
 /* The POST is not waited for: the answer to a batch with failures would be a problem, which tells
  * the first of them only. */
-static enum vbd_ctl_exit create_batch(
-	struct vbd_ctl *ctl, const struct vbd_ctl_noun *kind, json_t *body)
+static void create_batch(struct vbd_ctl *ctl, const struct vbd_ctl_noun *kind, json_t *body)
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
-	struct vbd_ctl_answer answer;
-	bool explained;
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_start(ctl, kind->collection, body, VBD_CTL_NO_WAIT, kind, &answer);
-
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	if (ctl->json)
-		vbd_ctl_json_put(stdout, answer.json);
-	else
-		vbd_ctl_sentence_put(kind->kind, answer.json, kind->brief);
+	json_t *batch = vbd_ctl_start(ctl, kind->collection, body, VBD_CTL_NO_WAIT, kind);
 	/* The error of the batch is its first failure, with the cause. */
-	explained = wait && vbd_ctl_json_text(answer.json, "error.explain");
+	bool explained = wait && vbd_ctl_json_text(batch, "error.explain");
+
+	if (ctl->json)
+		vbd_ctl_json_put(stdout, batch);
+	else
+		vbd_ctl_sentence_put(kind->kind, batch, kind->brief);
 	if (explained)
-		(void)vbd_ctl_report_problem(
-			ctl, vbd_ctl_problem_of(kind->collection, answer.json));
-	vbd_ctl_object_tell_failures(answer.json, explained);
-	return wait && !vbd_ctl_json_is(answer.json, "state", "done") ? VBD_CTL_FAILED : VBD_CTL_OK;
+		(void)vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(kind->collection, batch));
+	vbd_ctl_object_tell_failures(batch, explained);
+	if (wait && !vbd_ctl_json_is(batch, "state", "done"))
+		vbd_ctl_end(VBD_CTL_FAILED);
 }
 
-/* Reads the transfers, an array or an object that has it as `transfers`. NULL after an error. */
+/* Reads the transfers, an array or an object that has it as `transfers`. */
 static json_t *read_body(const char *name)
 {
-	bool is_stdin = strcmp(name, "-") == 0;
-	FILE *file = is_stdin ? stdin : fopen(name, "re");
 	json_error_t error;
-	json_t *json;
+	json_t *json = vbd_ctl_json_keep(
+		json_loadf(vbd_ctl_open_file(name), JSON_REJECT_DUPLICATES, &error));
 
-	if (!file) {
-		vbd_ctl_fail("%s: %s", name, strerror(errno));
-		return NULL;
-	}
-	json = vbd_ctl_json_keep(json_loadf(file, JSON_REJECT_DUPLICATES, &error));
-	if (!is_stdin)
-		(void)fclose(file);
 	if (!json)
 		vbd_ctl_fail("%s: line %d: %s", name, error.line, error.text);
 	if (json_is_array(json))
@@ -245,14 +209,12 @@ static json_t *read_body(const char *name)
 	return json;
 }
 
-enum vbd_ctl_exit vbd_ctl_batch_create(struct vbd_ctl *ctl)
+void vbd_ctl_batch_create(struct vbd_ctl *ctl)
 {
-	json_t *body = read_body(ctl->args.operands[0]);
-
-	return body ? create_batch(ctl, ctl->args.kind, body) : VBD_CTL_FAILED;
+	create_batch(ctl, ctl->args.kind, read_body(ctl->args.operands[0]));
 }
 
-enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *connection)
+void vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *connection)
 {
 	/* Members of ConnectionBatchCreate; the others are of the connections in it. */
 	static const char *const of_batch[] = {"count", "labels"};
@@ -266,5 +228,5 @@ enum vbd_ctl_exit vbd_ctl_connect_many(struct vbd_ctl *ctl, json_t *connection)
 		(void)json_object_del(connection, of_batch[i]);
 	}
 	vbd_ctl_json_set(batch, "connections", json_pack("[O]", connection));
-	return create_batch(ctl, vbd_ctl_noun_row("connection-batches"), batch);
+	create_batch(ctl, vbd_ctl_noun_row("connection-batches"), batch);
 }

@@ -93,7 +93,7 @@ char *vbd_ctl_args_setter(const struct vbd_ctl_args *args, const char *name)
 	return text;
 }
 
-enum vbd_ctl_exit vbd_ctl_refuse(const struct vbd_ctl_args *args, const char *fmt, ...)
+void vbd_ctl_refuse(const struct vbd_ctl_args *args, const char *fmt, ...)
 {
 	va_list ap;
 	char *text;
@@ -101,7 +101,7 @@ enum vbd_ctl_exit vbd_ctl_refuse(const struct vbd_ctl_args *args, const char *fm
 	va_start(ap, fmt);
 	text = vbd_ctl_format_va(fmt, ap);
 	va_end(ap);
-	return vbd_ctl_usage("%s%s%s", args->called, *args->called ? ": " : "", text);
+	vbd_ctl_usage("%s%s%s", args->called, *args->called ? ": " : "", text);
 }
 
 /* The items of "a,b" as strings; of labels "k=v,l" as members, where one without a value is the
@@ -195,20 +195,19 @@ static bool set_address(json_t *body, const char *members, bool port_needed, con
 }
 
 /* Sets the members @member from the operand @text, whose placeholder is @word. */
-static enum vbd_ctl_exit set_operand(const struct vbd_ctl_args *args, json_t *body,
-	const char *word, const char *member, const char *text)
+static void set_operand(const struct vbd_ctl_args *args, json_t *body, const char *word,
+	const char *member, const char *text)
 {
 	bool names = strcmp(word, "[NAME]") == 0 || strcmp(word, "STATE") == 0;
 	bool port_needed = strcmp(word, "HOST:PORT") == 0;
 
 	if (!vbd_utf8_valid(text, strlen(text)))
-		return vbd_ctl_refuse(args, "\"%s\" must be UTF-8", text);
+		vbd_ctl_refuse(args, "\"%s\" must be UTF-8", text);
 	if (!strchr(member, ','))
 		vbd_ctl_json_set(body, member, names ? json_string(text) : vbd_ctl_json_ref(text));
 	else if (!set_address(body, member, port_needed, text))
-		return vbd_ctl_refuse(args, "\"%s\" is not %s", text,
+		vbd_ctl_refuse(args, "\"%s\" is not %s", text,
 			port_needed ? "HOST:PORT (or [ADDR]:PORT for IPv6)" : "ADDR or ADDR:PORT");
-	return VBD_CTL_OK;
 }
 
 json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args)
@@ -226,9 +225,8 @@ json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args)
 		const char *word = vbd_ctl_word(command->usage, i);
 		const char *member = vbd_ctl_word(command->members, i);
 
-		if (member && word && *member != '-' &&
-			set_operand(args, body, word, member, args->operands[i]) != VBD_CTL_OK)
-			return NULL;
+		if (member && word && *member != '-')
+			set_operand(args, body, word, member, args->operands[i]);
 	}
 	return body;
 }

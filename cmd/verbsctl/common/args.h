@@ -315,7 +315,7 @@ struct vbd_ctl_command {
 	enum vbd_ctl_opt options[VBD_CTL_OPTIONS_MAX];
 	size_t option_count;
 	const char *needs; /* names of options that must be given, or NULL */
-	enum vbd_ctl_exit (*run)(struct vbd_ctl *ctl);
+	void (*run)(struct vbd_ctl *ctl);
 };
 
 /* A parsed command line. Texts point into argv. */
@@ -354,19 +354,15 @@ char *vbd_ctl_args_setter(const struct vbd_ctl_args *args, const char *name);
 bool vbd_ctl_is_word(const char *words, const char *word);
 
 /**
- * vbd_ctl_refuse - print an error in the command line, after the name of the command
+ * vbd_ctl_refuse - print an error in the command line, after the name of the command, and end with
+ * VBD_CTL_USAGE
  * @fmt: printf(3) format without full stop and newline
- *
- * Returns VBD_CTL_USAGE.
  */
-enum vbd_ctl_exit vbd_ctl_refuse(const struct vbd_ctl_args *args, const char *fmt, ...)
+_Noreturn void vbd_ctl_refuse(const struct vbd_ctl_args *args, const char *fmt, ...)
 	VBD_PRINTF(2, 3);
 
-/**
- * vbd_ctl_args_body - build a request body from the options and operands that have a member
- *
- * Returns NULL after printing that an operand is malformed.
- */
+/** vbd_ctl_args_body - build a request body from the options and operands that have a member;
+ * prints that an operand is malformed, and ends */
 json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args);
 
 /**

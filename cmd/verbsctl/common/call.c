@@ -34,22 +34,19 @@ static const char *option_or(
 
 /* Sets up requests to a verbsd with the files that are for all of them, and the token that is
  * not. */
-static enum vbd_ctl_exit open_at(struct vbd_ctl *ctl, struct vbd_ctl_http *http, const char *url,
+static void open_at(struct vbd_ctl *ctl, struct vbd_ctl_http *http, const char *url,
 	struct vbd_ctl_credentials credentials)
 {
-	enum vbd_ctl_exit exit_status;
-
 	credentials.ca = option_or(ctl, VBD_CTL_OPT_CA, "VERBSD_CA");
 	credentials.cert = option_or(ctl, VBD_CTL_OPT_CERT, "VERBSD_CERT");
 	credentials.key = option_or(ctl, VBD_CTL_OPT_KEY, "VERBSD_KEY");
 	credentials.insecure = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_INSECURE);
-	exit_status = vbd_ctl_http_init(http, url, &credentials);
+	vbd_ctl_http_init(http, url, &credentials);
 	http->json = ctl->json;
 	http->args = &ctl->args;
-	return exit_status;
 }
 
-enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl)
+void vbd_ctl_open(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_credentials credentials = {
 		.token_file = ctl->args.text[VBD_CTL_OPT_TOKEN_FILE],
@@ -58,7 +55,6 @@ enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl)
 	};
 	const char *url = option_or(ctl, VBD_CTL_OPT_SERVER, "VERBSD_URL");
 	bool absent = !url && access(SERVICE_SOCKET, F_OK) < 0;
-	enum vbd_ctl_exit exit_status;
 
 	/* A socket that refuses this user is asked all the same: its answer says more than that of
 	 * whoever listens on the loopback, which may be a tunnel to another host's verbsd. */
@@ -68,13 +64,12 @@ enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl)
 	}
 	if (!url)
 		url = "unix:" SERVICE_SOCKET;
-	exit_status = open_at(ctl, &ctl->http, url, credentials);
+	open_at(ctl, &ctl->http, url, credentials);
 	ctl->http.absent = absent;
-	return exit_status;
 }
 
-enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const char *path,
-	const json_t *body, int wait_s, struct vbd_ctl_answer *ret_answer)
+json_t *vbd_ctl_call(
+	struct vbd_ctl *ctl, const char *method, const char *path, const json_t *body, int wait_s)
 {
 	struct vbd_ctl_progress progress;
 	const struct vbd_ctl_request request = {
@@ -85,29 +80,25 @@ enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const ch
 		.wait_s = wait_s >= 0 ? (unsigned int)wait_s : 0,
 		.progress = wait_s > 0 ? &progress : NULL,
 	};
+	struct vbd_ctl_answer answer;
 
 	vbd_ctl_progress_init(&progress, ctl->args.called);
-	return vbd_ctl_http_call(&ctl->http, &request, ret_answer);
+	vbd_ctl_http_call(&ctl->http, &request, &answer);
+	return answer.json;
 }
 
-void vbd_ctl_answer_put(
-	struct vbd_ctl *ctl, const struct vbd_ctl_answer *answer, vbd_ctl_put_fn put)
+void vbd_ctl_answer_put(struct vbd_ctl *ctl, json_t *answer, vbd_ctl_put_fn put)
 {
 	if (ctl->json)
-		vbd_ctl_json_put(stdout, answer->json);
+		vbd_ctl_json_put(stdout, answer);
 	else
-		put(ctl, answer->json);
+		put(ctl, answer);
 }
 
-enum vbd_ctl_exit vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path,
-	const json_t *body, int wait_s, vbd_ctl_put_fn put)
+void vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path, const json_t *body,
+	int wait_s, vbd_ctl_put_fn put)
 {
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, method, path, body, wait_s, &answer);
-
-	if (exit_status == VBD_CTL_OK)
-		vbd_ctl_answer_put(ctl, &answer, put);
-	return exit_status;
+	vbd_ctl_answer_put(ctl, vbd_ctl_call(ctl, method, path, body, wait_s), put);
 }
 
 int vbd_ctl_wait_s(const struct vbd_ctl *ctl, uint64_t default_ms)
@@ -123,33 +114,32 @@ int vbd_ctl_wait_s(const struct vbd_ctl *ctl, uint64_t default_ms)
 	return (int)(timeout_ms / 1000) + 2;
 }
 
-enum vbd_ctl_exit vbd_ctl_start(struct vbd_ctl *ctl, const char *path, const json_t *body,
-	int wait_s, const struct vbd_ctl_noun *kind, struct vbd_ctl_answer *ret_answer)
+json_t *vbd_ctl_start(struct vbd_ctl *ctl, const char *path, const json_t *body, int wait_s,
+	const struct vbd_ctl_noun *kind)
 {
-	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, "POST", path, body, wait_s, ret_answer);
-	const char *object = vbd_ctl_path_of(kind->collection, ret_answer->json);
-	const char *state = vbd_ctl_json_text(ret_answer->json, "state");
+	json_t *object = vbd_ctl_call(ctl, "POST", path, body, wait_s);
+	const char *object_path = vbd_ctl_path_of(kind->collection, object);
+	const char *state = vbd_ctl_json_text(object, "state");
 	struct vbd_ctl_progress progress;
 	size_t kept = vbd_ctl_kept();
 
 	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT))
-		return exit_status;
+		return object;
 	vbd_ctl_progress_init(&progress, ctl->args.called);
-	while (exit_status == VBD_CTL_OK && state && vbd_ctl_is_word(kind->under_way, state)) {
-		vbd_ctl_progress_update(&progress,
-			vbd_ctl_json_uint(ret_answer->json, "bytes_done"),
-			vbd_ctl_json_uint(ret_answer->json, "length_bytes"));
+	while (state && vbd_ctl_is_word(kind->under_way, state)) {
+		vbd_ctl_progress_update(&progress, vbd_ctl_json_uint(object, "bytes_done"),
+			vbd_ctl_json_uint(object, "length_bytes"));
 		vbd_ctl_pause_ms(POLL_MS);
 		vbd_ctl_release(kept);
-		exit_status = vbd_ctl_call(ctl, "GET", object, NULL, VBD_CTL_NO_WAIT, ret_answer);
-		state = vbd_ctl_json_text(ret_answer->json, "state");
+		object = vbd_ctl_call(ctl, "GET", object_path, NULL, VBD_CTL_NO_WAIT);
+		state = vbd_ctl_json_text(object, "state");
 	}
 	vbd_ctl_progress_fini(&progress);
-	return exit_status;
+	return object;
 }
 
-enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const char *where,
-	const char *collection, struct vbd_ctl_answer *ret_answer)
+json_t *vbd_ctl_get_at(
+	struct vbd_ctl *ctl, const char *option, const char *where, const char *collection)
 {
 	const struct vbd_ctl_credentials credentials = {
 		.token_file = ctl->args.text[VBD_CTL_OPT_PEER_TOKEN_FILE],
@@ -158,22 +148,18 @@ enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const 
 	};
 	const char *hash = strrchr(where, '#');
 	struct vbd_ctl_request request = {.method = "GET"};
-	struct vbd_ctl_http peer = {0};
-	struct vbd_ctl_http *http = where == hash ? &ctl->http : &peer;
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	struct vbd_ctl_http peer = ctl->http;
+	struct vbd_ctl_answer answer;
 
 	if (!hash || !hash[1])
-		return vbd_ctl_refuse(&ctl->args, "%s must be URL#NAME, not \"%s\"", option, where);
+		vbd_ctl_refuse(&ctl->args, "%s must be URL#NAME, not \"%s\"", option, where);
 	request.path = vbd_ctl_path(collection, hash + 1, "");
-	if (http == &peer)
-		exit_status = open_at(
-			ctl, http, vbd_ctl_format("%.*s", (int)(hash - where), where), credentials);
-	http->asked = vbd_ctl_format("%s %s", option, where);
-	if (exit_status == VBD_CTL_OK)
-		exit_status = vbd_ctl_http_call(http, &request, ret_answer);
-	http->asked = NULL;
-	vbd_ctl_http_fini(&peer);
-	return exit_status;
+	if (where != hash)
+		open_at(ctl, &peer, vbd_ctl_format("%.*s", (int)(hash - where), where),
+			credentials);
+	peer.asked = vbd_ctl_format("%s %s", option, where);
+	vbd_ctl_http_call(&peer, &request, &answer);
+	return answer.json;
 }
 
 /* Appends the items of @page to @list, which has the other members of the first page. Returns
@@ -194,8 +180,7 @@ static bool take_page(json_t *list, json_t *page, const char *after, uint64_t wa
 	return goes_on && json_array_size(items) < wanted;
 }
 
-enum vbd_ctl_exit vbd_ctl_fetch_list(
-	struct vbd_ctl *ctl, const char *collection, const char *after, json_t **ret_list)
+json_t *vbd_ctl_fetch_list(struct vbd_ctl *ctl, const char *collection, const char *after)
 {
 	uint64_t wanted = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_LIMIT)
 				  ? ctl->args.number[VBD_CTL_OPT_LIMIT]
@@ -204,7 +189,6 @@ enum vbd_ctl_exit vbd_ctl_fetch_list(
 	char separator = strchr(collection, '?') ? '&' : '?';
 	json_t *list = vbd_ctl_json_new();
 	size_t kept = vbd_ctl_kept();
-	enum vbd_ctl_exit exit_status;
 	bool goes_on;
 
 	vbd_ctl_json_set(list, "items", json_array());
@@ -213,18 +197,16 @@ enum vbd_ctl_exit vbd_ctl_fetch_list(
 		uint64_t limit = wanted - have < PAGE_ITEMS ? wanted - have : PAGE_ITEMS;
 		const char *next = vbd_ctl_json_text(list, "next");
 		const char *from = next ? next : after;
-		struct vbd_ctl_answer answer;
-
-		exit_status = vbd_ctl_call(ctl, "GET",
+		json_t *page = vbd_ctl_call(ctl, "GET",
 			vbd_ctl_format("%s%climit=%llu%s%s%s", collection, separator,
 				(unsigned long long)limit, from ? "&after=" : "",
 				from ? vbd_ctl_text_percent(from) : "", query),
-			NULL, VBD_CTL_NO_WAIT, &answer);
-		goes_on = exit_status == VBD_CTL_OK && take_page(list, answer.json, from, wanted);
+			NULL, VBD_CTL_NO_WAIT);
+
+		goes_on = take_page(list, page, from, wanted);
 		vbd_ctl_release(kept);
 	} while (goes_on);
-	*ret_list = list;
-	return exit_status;
+	return list;
 }
 
 /* Whether the list has only the open objects because no state was asked for. */
@@ -268,35 +250,59 @@ static char *shown_path(const struct vbd_ctl *ctl, const char *collection, const
 		"%s%cfields=%s", collection, strchr(collection, '?') ? '&' : '?', fields);
 }
 
-enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection, const char *columns)
+void vbd_ctl_list(struct vbd_ctl *ctl, const char *collection, const char *columns)
 {
-	json_t *list;
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_fetch_list(ctl, shown_path(ctl, collection, columns), NULL, &list);
+	json_t *list = vbd_ctl_fetch_list(ctl, shown_path(ctl, collection, columns), NULL);
 
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
 	if (ctl->json)
 		vbd_ctl_json_put(stdout, list);
 	else if (json_array_size(json_object_get(list, "items")) == 0)
 		tell_empty(ctl);
 	else
 		vbd_ctl_table_put(columns, json_object_get(list, "items"), ctl->color);
-	return VBD_CTL_OK;
 }
 
-enum vbd_ctl_exit vbd_ctl_each(
-	struct vbd_ctl *ctl, enum vbd_ctl_exit (*one)(struct vbd_ctl *ctl, const char *ref))
+struct each {
+	struct vbd_ctl *ctl;
+	vbd_ctl_one_fn one;
+	const char *ref;
+};
+
+static void run_one(void *arg)
 {
+	const struct each *each = arg;
+
+	each->one(each->ctl, each->ref);
+}
+
+void vbd_ctl_each(struct vbd_ctl *ctl, vbd_ctl_one_fn one)
+{
+	struct each each = {.ctl = ctl, .one = one};
 	enum vbd_ctl_exit first = VBD_CTL_OK;
 
 	for (size_t i = 0; i < ctl->args.operand_count; i++) {
-		enum vbd_ctl_exit exit_status = one(ctl, ctl->args.operands[i]);
+		enum vbd_ctl_exit exit_status;
 
+		each.ref = ctl->args.operands[i];
+		exit_status = vbd_ctl_try(run_one, &each);
 		if (first == VBD_CTL_OK)
 			first = exit_status;
 	}
-	return first;
+	vbd_ctl_end(first);
+}
+
+static void close_file(void *file)
+{
+	(void)fclose(file);
+}
+
+FILE *vbd_ctl_open_file(const char *name)
+{
+	FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
+
+	if (!file)
+		vbd_ctl_fail("%s: %s", name, strerror(errno));
+	return file == stdin ? stdin : vbd_ctl_keep(file, close_file);
 }
 
 json_t *vbd_ctl_get_quietly(struct vbd_ctl *ctl, const char *path)

@@ -43,35 +43,30 @@ struct vbd_ctl_noun {
 /* Longest wait in one request, in seconds (openapi.yaml, Prefer). */
 #define VBD_CTL_WAIT_MAX_S 60
 
-/**
- * vbd_ctl_open - set ctl->http up for the server that the options and the environment name
- *
- * Prints the error and returns VBD_CTL_USAGE if they are malformed. The caller frees ctl->http in
- * any case.
- */
-enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl);
+/** vbd_ctl_open - set ctl->http up for the server that the options and the environment name;
+ * prints the error and ends with VBD_CTL_USAGE if they are malformed */
+void vbd_ctl_open(struct vbd_ctl *ctl);
 
 /**
  * vbd_ctl_call - send a request to the server of -s
- * @body:       NULL for none
- * @wait_s:     seconds for Prefer: wait=N, or VBD_CTL_NO_WAIT
- * @ret_answer: set in any case
+ * @body:   NULL for none
+ * @wait_s: seconds for Prefer: wait=N, or VBD_CTL_NO_WAIT
  *
- * Blocks. Prints the error and returns its exit status if the answer is an error.
+ * Blocks. Returns the JSON of the answer; NULL if it has none. If the answer is an error, prints it
+ * and ends with its exit status.
  */
-enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const char *path,
-	const json_t *body, int wait_s, struct vbd_ctl_answer *ret_answer);
+json_t *vbd_ctl_call(
+	struct vbd_ctl *ctl, const char *method, const char *path, const json_t *body, int wait_s);
 
 /* Prints the JSON of an answer for a person. */
 typedef void (*vbd_ctl_put_fn)(struct vbd_ctl *ctl, json_t *object);
 
 /** vbd_ctl_answer_put - print an answer: with --json as it is, else with @put */
-void vbd_ctl_answer_put(
-	struct vbd_ctl *ctl, const struct vbd_ctl_answer *answer, vbd_ctl_put_fn put);
+void vbd_ctl_answer_put(struct vbd_ctl *ctl, json_t *answer, vbd_ctl_put_fn put);
 
 /** vbd_ctl_call_put - send a request as vbd_ctl_call() does, and print its answer; blocks */
-enum vbd_ctl_exit vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path,
-	const json_t *body, int wait_s, vbd_ctl_put_fn put);
+void vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path, const json_t *body,
+	int wait_s, vbd_ctl_put_fn put);
 
 /**
  * vbd_ctl_wait_s - how long to wait for an operation, in seconds: a little longer than --timeout,
@@ -85,44 +80,43 @@ int vbd_ctl_wait_s(const struct vbd_ctl *ctl, uint64_t default_ms);
  * GET the object again and again while it is under way
  * @wait_s: as in vbd_ctl_call()
  *
- * Blocks. Draws a progress bar from `bytes_done` and `length_bytes`.
+ * Blocks. Draws a progress bar from `bytes_done` and `length_bytes`. Returns the object.
  */
-enum vbd_ctl_exit vbd_ctl_start(struct vbd_ctl *ctl, const char *path, const json_t *body,
-	int wait_s, const struct vbd_ctl_noun *kind, struct vbd_ctl_answer *ret_answer);
+json_t *vbd_ctl_start(struct vbd_ctl *ctl, const char *path, const json_t *body, int wait_s,
+	const struct vbd_ctl_noun *kind);
 
 /**
  * vbd_ctl_get_at - GET an object of another verbsd
- * @option:     name of the option that gave @where, for messages
- * @where:      "URL#REF"; "#REF" is an object of the server of -s
- * @ret_answer: zeroed by the caller
+ * @option: name of the option that gave @where, for messages
+ * @where:  "URL#REF"; "#REF" is an object of the server of -s
  *
- * Blocks. Prints the error and returns its exit status.
+ * Blocks. Prints the error and ends with its exit status.
  */
-enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const char *where,
-	const char *collection, struct vbd_ctl_answer *ret_answer);
+json_t *vbd_ctl_get_at(
+	struct vbd_ctl *ctl, const char *option, const char *where, const char *collection);
 
 /**
  * vbd_ctl_fetch_list - GET all pages of a collection, up to --limit items, as one
  * @collection: path, which may have a query
  * @after:      place to begin behind; NULL for all
- * @ret_list:   the first page with the items of all, and `next` of the last; set on success
  *
- * Blocks.
+ * Blocks. Returns the first page with the items of all, and `next` of the last.
  */
-enum vbd_ctl_exit vbd_ctl_fetch_list(
-	struct vbd_ctl *ctl, const char *collection, const char *after, json_t **ret_list);
+json_t *vbd_ctl_fetch_list(struct vbd_ctl *ctl, const char *collection, const char *after);
 
 /** vbd_ctl_list - fetch a collection and print it, as a table (vbd_ctl_table_put()) or as JSON;
  * blocks */
-enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection, const char *columns);
+void vbd_ctl_list(struct vbd_ctl *ctl, const char *collection, const char *columns);
 
-/**
- * vbd_ctl_each - run @one for each operand
- *
- * Runs all of them, even after a failure. Returns the status of the first failure.
- */
-enum vbd_ctl_exit vbd_ctl_each(
-	struct vbd_ctl *ctl, enum vbd_ctl_exit (*one)(struct vbd_ctl *ctl, const char *ref));
+typedef void (*vbd_ctl_one_fn)(struct vbd_ctl *ctl, const char *ref);
+
+/** vbd_ctl_each - run @one for each operand, even after one has failed, and then end with the
+ * status of the first failure */
+_Noreturn void vbd_ctl_each(struct vbd_ctl *ctl, vbd_ctl_one_fn one);
+
+/** vbd_ctl_open_file - open a file to read it, and keep it; "-" is standard input; prints the error
+ * and ends with VBD_CTL_FAILED */
+FILE *vbd_ctl_open_file(const char *name);
 
 /** vbd_ctl_get_quietly - GET an object that is not needed: NULL, and nothing is printed, if there
  * is none; blocks */

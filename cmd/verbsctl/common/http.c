@@ -76,59 +76,56 @@ out:
 }
 
 /* A control character in the token could start another header. */
-static enum vbd_ctl_exit take_token(struct vbd_ctl_http *http, const char *text, const char *source)
+static void take_token(struct vbd_ctl_http *http, const char *text, const char *source)
 {
 	size_t len = strcspn(text, "\r\n");
 
 	while (len && (text[len - 1] == ' ' || text[len - 1] == '\t'))
 		len--;
 	if (len == 0)
-		return vbd_ctl_usage("%s: the token is missing", source);
+		vbd_ctl_usage("%s: the token is missing", source);
 	for (size_t i = 0; i < len; i++) {
 		if ((unsigned char)text[i] <= 0x20 || (unsigned char)text[i] >= 0x7f)
-			return vbd_ctl_usage(
+			vbd_ctl_usage(
 				"%s: a token has only printable ASCII characters and no space",
 				source);
 	}
 	http->token = vbd_ctl_format("%.*s", (int)len, text);
-	return VBD_CTL_OK;
 }
 
-static enum vbd_ctl_exit read_token(struct vbd_ctl_http *http, const char *path)
+static void read_token(struct vbd_ctl_http *http, const char *path)
 {
 	char text[TOKEN_LIMIT_BYTES + 1];
 	FILE *file = fopen(path, "re");
+	bool failed;
 	size_t len;
 
 	if (!file)
-		return vbd_ctl_usage("token file %s: %s", path, strerror(errno));
+		vbd_ctl_usage("token file %s: %s", path, strerror(errno));
 	len = fread(text, 1, sizeof(text) - 1, file);
-	if (ferror(file)) {
-		(void)fclose(file);
-		return vbd_ctl_usage("token file %s: can't be read", path);
-	}
+	failed = ferror(file);
 	(void)fclose(file);
+	if (failed)
+		vbd_ctl_usage("token file %s: can't be read", path);
 	text[len] = '\0';
-	return take_token(http, text, path);
+	take_token(http, text, path);
 }
 
-static enum vbd_ctl_exit find_token(
-	struct vbd_ctl_http *http, const struct vbd_ctl_credentials *source)
+static void find_token(struct vbd_ctl_http *http)
 {
+	const struct vbd_ctl_credentials *source = &http->credentials;
 	const char *value = getenv(source->token_variable);
 	const char *file = getenv(source->token_file_variable);
 
 	if (source->token_file)
-		return read_token(http, source->token_file);
-	if (value && *value)
-		return take_token(http, value, source->token_variable);
-	if (file && *file)
-		return read_token(http, file);
-	return VBD_CTL_OK;
+		read_token(http, source->token_file);
+	else if (value && *value)
+		take_token(http, value, source->token_variable);
+	else if (file && *file)
+		read_token(http, file);
 }
 
-static enum vbd_ctl_exit take_files(
-	struct vbd_ctl_http *http, const struct vbd_ctl_credentials *credentials)
+static void check_files(const struct vbd_ctl_credentials *credentials)
 {
 	const struct {
 		const char *what, *path;
@@ -136,16 +133,12 @@ static enum vbd_ctl_exit take_files(
 		{"key", credentials->key}};
 
 	if (credentials->key && !credentials->cert)
-		return vbd_ctl_usage("--key needs --cert, which is its certificate");
+		vbd_ctl_usage("--key needs --cert, which is its certificate");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(files); i++) {
 		if (files[i].path && access(files[i].path, R_OK) < 0)
-			return vbd_ctl_usage(
+			vbd_ctl_usage(
 				"%s file %s: %s", files[i].what, files[i].path, strerror(errno));
 	}
-	http->ca = credentials->ca;
-	http->cert = credentials->cert;
-	http->key = credentials->key;
-	return VBD_CTL_OK;
 }
 
 /* The host in a URL, without the brackets of an IPv6 address. */
@@ -175,51 +168,38 @@ static bool is_safe(const struct vbd_ctl_http *http)
 	       is_loopback(host_in(http->base));
 }
 
-static enum vbd_ctl_exit take_url(struct vbd_ctl_http *http, const char *url)
+static void take_url(struct vbd_ctl_http *http, const char *url)
 {
 	if (strncmp(url, "unix:", 5) == 0) {
 		if (url[5] != '/')
-			return vbd_ctl_usage(
+			vbd_ctl_usage(
 				"\"%s\" is not an address of verbsd: a socket is unix:/PATH", url);
 		http->unix_path = vbd_ctl_format("%s", url + 5);
 		http->base = vbd_ctl_format("http://localhost");
-		return VBD_CTL_OK;
+		return;
 	}
 	/* libcurl reads "10.76.1" as another address than its writer means. */
 	http->base = vbd_addr_is_host(host_in(url)) ? base_of(url) : NULL;
-	if (http->base)
-		return VBD_CTL_OK;
-	return vbd_ctl_usage("\"%s\" is not an address of verbsd: use https://HOST:PORT, "
-			     "http://HOST:PORT or unix:/PATH",
-		url);
+	if (!http->base)
+		vbd_ctl_usage("\"%s\" is not an address of verbsd: use https://HOST:PORT, "
+			      "http://HOST:PORT or unix:/PATH",
+			url);
 }
 
-enum vbd_ctl_exit vbd_ctl_http_init(
+void vbd_ctl_http_init(
 	struct vbd_ctl_http *http, const char *url, const struct vbd_ctl_credentials *credentials)
 {
-	enum vbd_ctl_exit exit_status;
-
-	*http = (struct vbd_ctl_http){
-		.shown = vbd_ctl_format("%s", url), .patience_s = ANSWER_WITHIN_S};
-	http->curl = vbd_ctl_must(curl_easy_init());
-	exit_status = take_url(http, url);
-	if (exit_status == VBD_CTL_OK)
-		exit_status = take_files(http, credentials);
-	if (exit_status == VBD_CTL_OK)
-		exit_status = find_token(http, credentials);
-	if (exit_status == VBD_CTL_OK && http->token && !is_safe(http) && !credentials->insecure)
-		return vbd_ctl_usage("the token would go to %s in clear, for whoever sees the "
-				     "network: use https://, or --insecure if that may be",
+	*http = (struct vbd_ctl_http){.shown = vbd_ctl_format("%s", url),
+		.patience_s = ANSWER_WITHIN_S,
+		.credentials = *credentials};
+	http->curl = vbd_ctl_keep(curl_easy_init(), curl_easy_cleanup);
+	take_url(http, url);
+	check_files(credentials);
+	find_token(http);
+	if (http->token && !is_safe(http) && !credentials->insecure)
+		vbd_ctl_usage("the token would go to %s in clear, for whoever sees the network: "
+			      "use https://, or --insecure if that may be",
 			http->shown);
-	return exit_status;
-}
-
-void vbd_ctl_http_fini(struct vbd_ctl_http *http)
-{
-	if (http->token)
-		explicit_bzero(http->token, strlen(http->token));
-	curl_easy_cleanup(http->curl);
-	*http = (struct vbd_ctl_http){0};
 }
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
@@ -265,7 +245,7 @@ static size_t on_read(char *bytes, size_t size, size_t count, void *arg)
 		return (size_t)n;
 	}
 	exchange->stopped = true;
-	vbd_ctl_fail(
+	vbd_ctl_note(
 		"can't read the file: %s", n < 0 ? strerror(errno) : "the file became shorter");
 	return CURL_READFUNC_ABORT;
 }
@@ -339,6 +319,8 @@ static struct curl_slist *headers_of(
 
 static void set_server(CURL *curl, const struct vbd_ctl_http *http, const char *url)
 {
+	const struct vbd_ctl_credentials *files = &http->credentials;
+
 	curl_easy_setopt(curl, CURLOPT_URL, url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	/* The server refuses a name of "." or ".."; libcurl would resolve it as a path. */
@@ -350,11 +332,11 @@ static void set_server(CURL *curl, const struct vbd_ctl_http *http, const char *
 	if (http->unix_path)
 		curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, http->unix_path);
 	curl_easy_setopt(curl, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2); /* or later */
-	if (http->ca)
-		curl_easy_setopt(curl, CURLOPT_CAINFO, http->ca);
-	if (http->cert) {
-		curl_easy_setopt(curl, CURLOPT_SSLCERT, http->cert);
-		curl_easy_setopt(curl, CURLOPT_SSLKEY, http->key ? http->key : http->cert);
+	if (files->ca)
+		curl_easy_setopt(curl, CURLOPT_CAINFO, files->ca);
+	if (files->cert) {
+		curl_easy_setopt(curl, CURLOPT_SSLCERT, files->cert);
+		curl_easy_setopt(curl, CURLOPT_SSLKEY, files->key ? files->key : files->cert);
 	}
 }
 
@@ -466,7 +448,7 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	return outcome;
 }
 
-static enum vbd_ctl_exit report_answer(
+static _Noreturn void fail_answer(
 	const struct vbd_ctl_http *http, const struct vbd_ctl_answer *answer)
 {
 	json_t *problem = vbd_ctl_answer_json(answer);
@@ -483,78 +465,78 @@ static enum vbd_ctl_exit report_answer(
 		vbd_ctl_problem_put(http->args, problem);
 	if (answer->retry_after_s > 0 && !http->json)
 		fprintf(stderr, "  try again in  %lld s\n", (long long)answer->retry_after_s);
-	return vbd_ctl_problem_exit(problem);
+	vbd_ctl_end(vbd_ctl_problem_exit(problem));
 }
 
-static enum vbd_ctl_exit report_unreachable(const struct vbd_ctl_http *http, const char *why)
+static void report_unreachable(const struct vbd_ctl_http *http, const char *why)
 {
 	bool refused = !http->unix_path && strcmp(why, strerror(ECONNREFUSED)) == 0;
 
 	if (http->absent)
-		return vbd_ctl_report(VBD_CTL_NO_SERVER,
-			"can't reach verbsd: there is no %s; `systemctl status verbsd` says "
-			"whether the service runs, and --server URL asks another verbsd",
+		vbd_ctl_note("can't reach verbsd: there is no %s; `systemctl status verbsd` says "
+			     "whether the service runs, and --server URL asks another verbsd",
 			http->unix_path);
-	if (http->unix_path && access(http->unix_path, W_OK) < 0 && errno == EACCES)
-		return vbd_ctl_report(VBD_CTL_NO_SERVER,
-			"can't reach verbsd at %s: you may not open this socket; use sudo, or log "
-			"in as a member of its group (`ls -l %s`)",
+	else if (http->unix_path && access(http->unix_path, W_OK) < 0 && errno == EACCES)
+		vbd_ctl_note("can't reach verbsd at %s: you may not open this socket; use sudo, or "
+			     "log in as a member of its group (`ls -l %s`)",
 			http->shown, http->unix_path);
-	return vbd_ctl_report(VBD_CTL_NO_SERVER, "can't reach verbsd at %s: %s; is it running?%s",
-		http->shown, why,
-		refused ? " It serves no TCP as installed: set `listen` in its verbsd.yaml" : "");
+	else
+		vbd_ctl_note("can't reach verbsd at %s: %s; is it running?%s", http->shown, why,
+			refused ? " It serves no TCP as installed: set `listen` in its verbsd.yaml"
+				: "");
 }
 
-enum vbd_ctl_exit vbd_ctl_http_report(const struct vbd_ctl_http *http, enum vbd_ctl_outcome outcome,
+void vbd_ctl_http_fail(const struct vbd_ctl_http *http, enum vbd_ctl_outcome outcome,
 	const struct vbd_ctl_answer *answer, const char *why)
 {
 	switch (outcome) {
 	case VBD_CTL_ANSWERED:
-		return report_answer(http, answer);
+		fail_answer(http, answer);
 	case VBD_CTL_UNREACHABLE:
-		return report_unreachable(http, why);
+		report_unreachable(http, why);
+		vbd_ctl_end(VBD_CTL_NO_SERVER);
 	case VBD_CTL_CUT:
-		return vbd_ctl_report(VBD_CTL_NO_SERVER,
-			"no answer from verbsd at %s: %s; if ssh forwards this address, verbsd "
-			"does not run at the other end, or ssh has ended",
+		vbd_ctl_note("no answer from verbsd at %s: %s; if ssh forwards this address, "
+			     "verbsd does not run at the other end, or ssh has ended",
 			http->shown, why);
+		vbd_ctl_end(VBD_CTL_NO_SERVER);
 	case VBD_CTL_LOST:
-		return vbd_ctl_fail("no answer from verbsd at %s: %s", http->shown, why);
+		vbd_ctl_fail("no answer from verbsd at %s: %s", http->shown, why);
 	case VBD_CTL_STOPPED:
 		break;
 	}
-	return VBD_CTL_FAILED;
+	vbd_ctl_end(VBD_CTL_FAILED);
 }
 
-static enum vbd_ctl_exit parse_answer(
+static void parse_answer(
 	const struct vbd_ctl_http *http, bool streamed, struct vbd_ctl_answer *answer)
 {
 	json_error_t error;
 
 	if (answer->status == 204 || streamed)
-		return VBD_CTL_OK;
+		return;
 	if (answer->body_len == 0)
-		return vbd_ctl_fail("%s answered HTTP %ld with an empty body; is it verbsd?",
-			http->shown, answer->status);
+		vbd_ctl_fail("%s answered HTTP %ld with an empty body; is it verbsd?", http->shown,
+			answer->status);
 	answer->json = vbd_ctl_json_keep(json_loadb(answer->body, answer->body_len, 0, &error));
-	if (answer->json)
-		return VBD_CTL_OK;
-	return vbd_ctl_fail("%s answered something that is not JSON (%s): %s; is it verbsd?",
-		http->shown, *answer->content_type ? answer->content_type : "no Content-Type",
-		error.text);
+	if (!answer->json)
+		vbd_ctl_fail("%s answered something that is not JSON (%s): %s; is it verbsd?",
+			http->shown,
+			*answer->content_type ? answer->content_type : "no Content-Type",
+			error.text);
 }
 
-enum vbd_ctl_exit vbd_ctl_http_call(struct vbd_ctl_http *http,
-	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer)
+void vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_request *request,
+	struct vbd_ctl_answer *ret_answer)
 {
 	char *why;
 	enum vbd_ctl_outcome outcome = vbd_ctl_http_perform(http, request, ret_answer, &why);
 
 	if (request->progress)
 		vbd_ctl_progress_fini(request->progress);
-	if (outcome == VBD_CTL_ANSWERED && ret_answer->status >= 200 && ret_answer->status < 300)
-		return parse_answer(http, request->sink, ret_answer);
-	return vbd_ctl_http_report(http, outcome, ret_answer, why);
+	if (outcome != VBD_CTL_ANSWERED || ret_answer->status < 200 || ret_answer->status >= 300)
+		vbd_ctl_http_fail(http, outcome, ret_answer, why);
+	parse_answer(http, request->sink, ret_answer);
 }
 
 json_t *vbd_ctl_answer_json(const struct vbd_ctl_answer *answer)

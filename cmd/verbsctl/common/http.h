@@ -12,6 +12,18 @@
 
 #include <jansson.h>
 
+/* How verbsctl proves who it is, and knows the server. */
+struct vbd_ctl_credentials {
+	/* The sources of the token, in order of preference. */
+	const char *token_file;		 /* named on the command line, or NULL */
+	const char *token_variable;	 /* environment variable with the token */
+	const char *token_file_variable; /* environment variable with the name of a file */
+	/* Files for TLS; NULL for none, or for the system's CAs, or for a key in the file of the
+	 * certificate. */
+	const char *ca, *cert, *key;
+	bool insecure; /* a token may be sent in clear to another host */
+};
+
 struct vbd_ctl_http {
 	void *curl;	   /* CURL easy handle; keeps the connection open between requests */
 	char *shown;	   /* the address, for messages */
@@ -20,24 +32,10 @@ struct vbd_ctl_http {
 	char *base;	   /* "http://127.0.0.1:7480", without a slash at the end */
 	char *unix_path;   /* NULL for TCP */
 	char *token;	   /* NULL for none */
-	/* Files, borrowed from the credentials. */
-	const char *ca;	  /* of the CA of the server's certificate; NULL: those of the system */
-	const char *cert; /* of the client's certificate; NULL for none */
-	const char *key;  /* of its key; NULL: it is in the file of the certificate */
-	bool json;	  /* print errors as the server's JSON */
+	bool json;	   /* print errors as the server's JSON */
 	const struct vbd_ctl_args *args; /* the command line, for errors; outlives this */
 	long patience_s; /* longest wait for an answer, added to the request's wait_s */
-};
-
-/* How verbsctl proves who it is, and knows the server. */
-struct vbd_ctl_credentials {
-	/* The sources of the token, in order of preference. */
-	const char *token_file;		 /* named on the command line, or NULL */
-	const char *token_variable;	 /* environment variable with the token */
-	const char *token_file_variable; /* environment variable with the name of a file */
-	/* Files for TLS; NULL for none. */
-	const char *ca, *cert, *key;
-	bool insecure; /* a token may be sent in clear to another host */
+	struct vbd_ctl_credentials credentials;
 };
 
 /*
@@ -85,15 +83,11 @@ struct vbd_ctl_answer {
  * @url: http://HOST[:PORT], https://HOST[:PORT], HOST[:PORT] or unix:/PATH; the default port is
  *       7480
  *
- * Prints the error and returns VBD_CTL_USAGE if the URL is malformed, a file can't be read, or the
- * token would go to another host in clear.
- * Call vbd_ctl_http_fini() in any case.
+ * Prints the error and ends with VBD_CTL_USAGE if the URL is malformed, a file can't be read, or
+ * the token would go to another host in clear. All that @http has is kept.
  */
-enum vbd_ctl_exit vbd_ctl_http_init(
+void vbd_ctl_http_init(
 	struct vbd_ctl_http *http, const char *url, const struct vbd_ctl_credentials *credentials);
-
-/** vbd_ctl_http_fini - free; a zeroed struct is allowed */
-void vbd_ctl_http_fini(struct vbd_ctl_http *http);
 
 /* Outcome of a request. */
 enum vbd_ctl_outcome {
@@ -118,13 +112,13 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
  * vbd_ctl_http_call - send a request and accept only a good answer: 2xx, with JSON if it has a body
  * @ret_answer: set in any case
  *
- * Blocks. For any other outcome prints the error with reason and hint, and returns its exit status.
+ * Blocks. For any other outcome prints the error with reason and hint, and ends with its status.
  */
-enum vbd_ctl_exit vbd_ctl_http_call(struct vbd_ctl_http *http,
-	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer);
+void vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_request *request,
+	struct vbd_ctl_answer *ret_answer);
 
-/** vbd_ctl_http_report - print why a request of vbd_ctl_http_perform() got no good answer */
-enum vbd_ctl_exit vbd_ctl_http_report(const struct vbd_ctl_http *http, enum vbd_ctl_outcome outcome,
+/** vbd_ctl_http_fail - print why a request of vbd_ctl_http_perform() got no good answer, and end */
+_Noreturn void vbd_ctl_http_fail(const struct vbd_ctl_http *http, enum vbd_ctl_outcome outcome,
 	const struct vbd_ctl_answer *answer, const char *why);
 
 /** vbd_ctl_answer_json - the JSON of any answer; NULL if it is none */

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <poll.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +18,32 @@ void *vbd_ctl_must(void *ptr)
 		return ptr;
 	fputs("verbsctl: out of memory\n", stderr);
 	exit(VBD_CTL_FAILED);
+}
+
+/* The innermost vbd_ctl_try() that runs; NULL for none. */
+static struct attempt {
+	jmp_buf start;
+	volatile enum vbd_ctl_exit exit_status;
+} * innermost;
+
+enum vbd_ctl_exit vbd_ctl_try(void (*part)(void *arg), void *arg)
+{
+	struct attempt attempt = {.exit_status = VBD_CTL_OK};
+	struct attempt *const outer = innermost;
+
+	innermost = &attempt;
+	if (setjmp(attempt.start) == 0)
+		part(arg);
+	innermost = outer;
+	return attempt.exit_status;
+}
+
+void vbd_ctl_end(enum vbd_ctl_exit exit_status)
+{
+	if (!innermost)
+		exit((int)exit_status);
+	innermost->exit_status = exit_status;
+	longjmp(innermost->start, 1);
 }
 
 /* The arguments of vbd_ctl_keep(), in their order. */
@@ -71,7 +98,7 @@ char *vbd_ctl_format(const char *fmt, ...)
 	return text;
 }
 
-enum vbd_ctl_exit vbd_ctl_report(enum vbd_ctl_exit exit_status, const char *fmt, ...)
+void vbd_ctl_note(const char *fmt, ...)
 {
 	va_list ap;
 	char *text;
@@ -82,7 +109,6 @@ enum vbd_ctl_exit vbd_ctl_report(enum vbd_ctl_exit exit_status, const char *fmt,
 	/* Keeps the order of the two streams if both go to the same file. */
 	(void)fflush(stdout);
 	fprintf(stderr, "verbsctl: %s\n", vbd_ctl_text_safe(text));
-	return exit_status;
 }
 
 void vbd_ctl_end_if_unread(void)
@@ -97,15 +123,15 @@ void vbd_ctl_end_if_unread(void)
 	exit(VBD_CTL_FAILED);
 }
 
-enum vbd_ctl_exit vbd_ctl_flush(void)
+void vbd_ctl_flush(void)
 {
 	int error;
 
 	if (fflush(stdout) == 0 && !ferror(stdout))
-		return VBD_CTL_OK;
+		return;
 	error = errno;
 	vbd_ctl_end_if_unread();
-	return vbd_ctl_fail("standard output: %s", strerror(error));
+	vbd_ctl_fail("standard output: %s", strerror(error));
 }
 
 static bool is_unsafe(uint32_t c)

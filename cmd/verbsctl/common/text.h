@@ -17,7 +17,7 @@
 
 #include <stdarg.h>
 
-/* Exit statuses. A function that returns one other than VBD_CTL_OK has printed the error. */
+/* Exit statuses. */
 enum vbd_ctl_exit {
 	VBD_CTL_OK = 0,
 	VBD_CTL_FAILED = 1, /* the server refused or failed */
@@ -29,6 +29,16 @@ enum vbd_ctl_exit {
 
 /** vbd_ctl_must - return @ptr; if it is NULL print an error and end the program */
 void *vbd_ctl_must(void *ptr);
+
+/**
+ * vbd_ctl_try - run a part of the program; returns the exit status with which it ends
+ * @part: holds nothing that vbd_ctl_end() would leave behind, but what is kept
+ */
+enum vbd_ctl_exit vbd_ctl_try(void (*part)(void *arg), void *arg);
+
+/** vbd_ctl_end - end the innermost vbd_ctl_try(), or the program without one; not in a callback of
+ * a library */
+_Noreturn void vbd_ctl_end(enum vbd_ctl_exit exit_status);
 
 /**
  * vbd_ctl_keep - give up @ptr, which is released with all that is kept after it
@@ -51,18 +61,15 @@ char *vbd_ctl_format(const char *fmt, ...) VBD_PRINTF(1, 2);
 char *vbd_ctl_format_va(const char *fmt, va_list ap) VBD_PRINTF(1, 0);
 
 /**
- * vbd_ctl_report - print "verbsctl: …" on standard error, safe for a terminal: the text may quote
+ * vbd_ctl_note - print "verbsctl: …" on standard error, safe for a terminal: the text may quote
  * the server or the user
  * @fmt: printf(3) format without full stop and newline
- *
- * Returns @exit_status.
  */
-enum vbd_ctl_exit vbd_ctl_report(enum vbd_ctl_exit exit_status, const char *fmt, ...)
-	VBD_PRINTF(2, 3);
+void vbd_ctl_note(const char *fmt, ...) VBD_PRINTF(1, 2);
 
-#define vbd_ctl_fail(...)  vbd_ctl_report(VBD_CTL_FAILED, __VA_ARGS__)
-#define vbd_ctl_usage(...) vbd_ctl_report(VBD_CTL_USAGE, __VA_ARGS__)
-#define vbd_ctl_note(...)  ((void)vbd_ctl_report(VBD_CTL_OK, __VA_ARGS__)) /* no error */
+/* Print an error as vbd_ctl_note() does, and end. */
+#define vbd_ctl_fail(...)  (vbd_ctl_note(__VA_ARGS__), vbd_ctl_end(VBD_CTL_FAILED))
+#define vbd_ctl_usage(...) (vbd_ctl_note(__VA_ARGS__), vbd_ctl_end(VBD_CTL_USAGE))
 
 /**
  * vbd_ctl_end_if_unread - end the program if nobody reads standard output any more
@@ -76,10 +83,10 @@ void vbd_ctl_end_if_unread(void);
 /**
  * vbd_ctl_flush - write the output so far
  *
- * Prints the error and returns VBD_CTL_FAILED if output is lost; if nobody reads it any more, ends
- * as vbd_ctl_end_if_unread() does. May block.
+ * Prints the error and ends with VBD_CTL_FAILED if output is lost; if nobody reads it any more,
+ * ends as vbd_ctl_end_if_unread() does. May block.
  */
-enum vbd_ctl_exit vbd_ctl_flush(void);
+void vbd_ctl_flush(void);
 
 /**
  * vbd_ctl_text_safe - copy a text without anything that controls a terminal

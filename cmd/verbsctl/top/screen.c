@@ -42,9 +42,8 @@ static bool can_draw(void)
 	return type && *type && tgetent(NULL, type) == 1 && tgetstr(name, NULL);
 }
 
-bool vbd_ctl_screen_open(bool color, const char **ret_why)
+bool vbd_ctl_screen_open(bool color)
 {
-	*ret_why = "a terminal of this type (TERM) is not known here, or can't move its cursor";
 	if (!can_draw())
 		return false;
 	screen = newterm(NULL, stdout, stdin);

@@ -247,42 +247,32 @@ static void run(struct top *top, uint64_t interval_ms)
 	}
 }
 
-/* Copies the options of the command line into the view. */
-static enum vbd_ctl_exit take_options(struct top *top, uint64_t *ret_interval_ms)
+/* Copies the options of the command line into the view. Returns the time between two readings. */
+static uint64_t take_options(struct top *top)
 {
 	const struct vbd_ctl_args *args = &top->ctl->args;
 	const char *sort = args->text[VBD_CTL_OPT_TOP_SORT];
 	const char *filter = args->text[VBD_CTL_OPT_FILTER];
+	uint64_t interval_ms = vbd_ctl_args_has(args, VBD_CTL_OPT_TOP_INTERVAL)
+				       ? args->number[VBD_CTL_OPT_TOP_INTERVAL]
+				       : INTERVAL_MS;
 
-	*ret_interval_ms = INTERVAL_MS;
-	if (vbd_ctl_args_has(args, VBD_CTL_OPT_TOP_INTERVAL))
-		*ret_interval_ms = args->number[VBD_CTL_OPT_TOP_INTERVAL];
 	top->view.sort = sort ? vbd_ctl_top_column_of_name(sort) : VBD_CTL_TOP_SENT_RATE;
 	top->view.ended = vbd_ctl_args_has(args, VBD_CTL_OPT_ALL);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return vbd_ctl_refuse(args, "needs a terminal to draw on; " ELSEWHERE);
+		vbd_ctl_refuse(args, "needs a terminal to draw on; " ELSEWHERE);
 	if (top->ctl->json)
-		return vbd_ctl_refuse(
-			args, "draws on a terminal; `verbsctl ls --json` prints JSON");
-	if (*ret_interval_ms < LEAST_INTERVAL_MS)
-		return vbd_ctl_refuse(args, "--interval must be %d ms at least", LEAST_INTERVAL_MS);
+		vbd_ctl_refuse(args, "draws on a terminal; `verbsctl ls --json` prints JSON");
+	if (interval_ms < LEAST_INTERVAL_MS)
+		vbd_ctl_refuse(args, "--interval must be %d ms at least", LEAST_INTERVAL_MS);
 	if (top->view.sort == VBD_CTL_TOP_COLUMN_END)
-		return vbd_ctl_refuse(args, "--sort must be one of %s, not \"%s\"",
+		vbd_ctl_refuse(args, "--sort must be one of %s, not \"%s\"",
 			vbd_ctl_opt_spec(VBD_CTL_OPT_TOP_SORT)->placeholder, sort);
 	if (filter && strlen(filter) >= sizeof(top->view.filter))
-		return vbd_ctl_refuse(args, "--filter is too long");
+		vbd_ctl_refuse(args, "--filter is too long");
 	if (filter)
 		memcpy(top->view.filter, filter, strlen(filter) + 1);
-	return VBD_CTL_OK;
-}
-
-/* Tries the server before the terminal is taken over, so that an error is printed as for other
- * commands. */
-static enum vbd_ctl_exit try_server(struct vbd_ctl *ctl)
-{
-	struct vbd_ctl_answer answer;
-
-	return vbd_ctl_call(ctl, "GET", "/v1/stats", NULL, VBD_CTL_NO_WAIT, &answer);
+	return interval_ms;
 }
 
 static void fini(struct top *top)
@@ -296,24 +286,21 @@ static void fini(struct top *top)
 	free(top->trouble);
 }
 
-enum vbd_ctl_exit vbd_ctl_top(struct vbd_ctl *ctl)
+void vbd_ctl_top(struct vbd_ctl *ctl)
 {
 	struct top top = {
 		.ctl = ctl,
 		.knows_rtt = true,
 		.fresh_ns = vbd_clock_mono_ns(),
 	};
-	uint64_t interval_ms;
-	const char *why;
-	enum vbd_ctl_exit exit_status = take_options(&top, &interval_ms);
+	uint64_t interval_ms = take_options(&top);
 
-	if (exit_status == VBD_CTL_OK)
-		exit_status = try_server(ctl);
-	if (exit_status == VBD_CTL_OK && !vbd_ctl_screen_open(ctl->color, &why))
-		exit_status = vbd_ctl_refuse(&ctl->args, "%s; " ELSEWHERE, why);
-	if (exit_status == VBD_CTL_OK)
-		run(&top, interval_ms);
+	/* Before the terminal is taken over, so that an error is printed as for other commands. */
+	(void)vbd_ctl_call(ctl, "GET", "/v1/stats", NULL, VBD_CTL_NO_WAIT);
+	if (!vbd_ctl_screen_open(ctl->color))
+		vbd_ctl_refuse(&ctl->args, "a terminal of this type (TERM) is not known here, or "
+					   "can't move its cursor; " ELSEWHERE);
+	run(&top, interval_ms);
 	vbd_ctl_screen_close();
 	fini(&top);
-	return exit_status;
 }

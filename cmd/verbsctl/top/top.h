@@ -247,13 +247,12 @@ enum vbd_ctl_style {
 
 /**
  * vbd_ctl_screen_open - take over the terminal
- * @color:   whether to use colours
- * @ret_why: set on failure: a static string with the reason
+ * @color: whether to use colours
  *
  * Standard input and standard output must be a terminal. Returns false, with the terminal
  * unchanged, if ncurses can't draw on the terminal of TERM.
  */
-bool vbd_ctl_screen_open(bool color, const char **ret_why);
+bool vbd_ctl_screen_open(bool color);
 
 /** vbd_ctl_screen_close - restore the terminal; does nothing if the screen is not open */
 void vbd_ctl_screen_close(void);
