@@ -330,17 +330,6 @@ static enum vbd_status ref_ranges(struct vbd_transfer_record *record,
 	return VBD_OK;
 }
 
-static enum vbd_status take_slot(
-	struct vbd_transfer_record *record, uint8_t **ret_bytes, struct vbd_error *err)
-{
-	struct vbd_transfer *transfer = &record->transfer;
-	struct vbd_pd *pd = record->message_pd;
-	enum vbd_status status =
-		vbd_msgpool_alloc(pd, &record->message_slot, ret_bytes, &transfer->lkey, err);
-
-	return status;
-}
-
 /* Put the data (NULL: zeroes) into the work request, or into a slot of the PD's message pool. */
 static enum vbd_status place_message(struct vbd_transfer_record *record, const uint8_t *data,
 	uint32_t length_bytes, struct vbd_error *err)
@@ -359,7 +348,8 @@ static enum vbd_status place_message(struct vbd_transfer_record *record, const u
 		transfer->wr.inlined = true;
 	} else {
 		record->message_pd = record->qp->pd;
-		status = take_slot(record, &bytes, err);
+		status = vbd_msgpool_alloc(
+			record->message_pd, &record->message_slot, &bytes, &transfer->lkey, err);
 		if (status)
 			return status;
 	}
@@ -384,8 +374,8 @@ enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
 	if (status)
 		return status;
 	status = ref_ranges(record, spec, err);
-	if (!status && spec->repeats && !spec->buffer && spec->length_bytes)
-		status = place_message(record, NULL, (uint32_t)spec->length_bytes, err);
+	if (!status && (spec->message || (spec->repeats && !spec->buffer && spec->length_bytes)))
+		status = place_message(record, spec->message, (uint32_t)spec->length_bytes, err);
 	if (status) {
 		vbd_transfer_free(record);
 		return status;
@@ -404,32 +394,6 @@ enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_
 	return status;
 }
 
-static enum vbd_status send_message(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
-	const uint8_t *data, struct vbd_transfer_record **ret_record, struct vbd_error *err)
-{
-	struct vbd_transfer_record *record;
-	enum vbd_status status;
-
-	if (spec->length_bytes > VBD_MESSAGE_BYTES_MAX)
-		return vbd_error_input(err, VBD_E_TOO_LONG, "/data",
-			"a message in a request has %d bytes at most; send a longer message "
-			"from a buffer",
-			VBD_MESSAGE_BYTES_MAX);
-	status = vbd_transfer_check(daemon, spec, err);
-	if (!status)
-		status = make_record(daemon, spec, &record, err);
-	if (status)
-		return status;
-	status = place_message(record, data, (uint32_t)spec->length_bytes, err);
-	if (status) {
-		vbd_transfer_free(record);
-		return status;
-	}
-	vbd_transfer_start(record);
-	*ret_record = record;
-	return VBD_OK;
-}
-
 enum vbd_status vbd_transfer_send(struct vbd_daemon *daemon, const struct vbd_transfer_spec *to,
 	const uint8_t *data, uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
 	struct vbd_transfer_record **ret_record, struct vbd_error *err)
@@ -441,11 +405,18 @@ enum vbd_status vbd_transfer_send(struct vbd_daemon *daemon, const struct vbd_tr
 		.group = to->group,
 		.op = imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
 		.wr.imm = imm ? *imm : 0,
+		/* A message that is empty may have no place. */
+		.message = data ? data : (const uint8_t *)"",
 		.length_bytes = length_bytes,
 		.timeout_ms = timeout_ms,
 	};
 
-	return send_message(daemon, &spec, data, ret_record, err);
+	if (length_bytes > VBD_MESSAGE_BYTES_MAX)
+		return vbd_error_input(err, VBD_E_TOO_LONG, "/data",
+			"a message in a request has %d bytes at most; send a longer message "
+			"from a buffer",
+			VBD_MESSAGE_BYTES_MAX);
+	return vbd_transfer_create(daemon, &spec, ret_record, err);
 }
 
 bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vbd_buffer *buffer)

@@ -60,6 +60,7 @@ struct vbd_transfer_spec {
 	struct vbd_wr_params wr; /* without ah, remote_qpn and remote_qkey: the peer's or group's */
 	uint64_t chunk_bytes;
 	uint64_t message_bytes; /* SEND, SEND_IMM: the length of each message; 0: one message */
+	const uint8_t *message; /* bytes of the request, which are copied; NULL: not from there */
 	uint32_t tx_depth; /* most outstanding work requests; 0: as many as the send queue holds */
 	uint32_t timeout_ms;
 	bool awaits_connection; /* the client waits until the connection is established */
