@@ -336,7 +336,7 @@ void vbd_delete_messages(struct vbd_request *req)
 	uint64_t through = 0;
 
 	if (connection && vbd_query_through(req, &through, &req->err) == VBD_OK &&
-		vbd_connection_delete_messages(connection, through, &req->err) == VBD_OK)
+		vbd_inbox_delete(&connection->inbox, through, &req->err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 }
 

@@ -224,7 +224,7 @@ void vbd_delete_ud_endpoint_messages(struct vbd_request *req)
 	uint64_t through = 0;
 
 	if (record && vbd_query_through(req, &through, &req->err) == VBD_OK &&
-		vbd_endpoint_delete_messages(record, through, &req->err) == VBD_OK)
+		vbd_inbox_delete(&record->inbox, through, &req->err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 }
 

@@ -58,12 +58,6 @@ void vbd_connection_close(struct vbd_connection *connection)
 	vbd_conn_close(connection->conn, VBD_REASON_LOCAL_CLOSE);
 }
 
-enum vbd_status vbd_connection_delete_messages(
-	struct vbd_connection *connection, uint64_t through, struct vbd_error *err)
-{
-	return vbd_inbox_delete(&connection->inbox, through, err);
-}
-
 void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *device_name)
 {
 	vbd_registry_for_each (object, daemon->connections) {

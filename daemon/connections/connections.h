@@ -154,10 +154,6 @@ enum vbd_status vbd_connection_reject(struct vbd_connection *connection,
 /** vbd_connection_close - begin to close; harmless if the connection is closing or has ended */
 void vbd_connection_close(struct vbd_connection *connection);
 
-/** vbd_connection_delete_messages - see vbd_inbox_delete() */
-enum vbd_status vbd_connection_delete_messages(
-	struct vbd_connection *connection, uint64_t through, struct vbd_error *err) VBD_MUST_CHECK;
-
 /** vbd_connections_device_removing - end the open connections on, or bound to, the device */
 void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *device_name);
 

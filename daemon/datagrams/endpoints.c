@@ -208,12 +208,6 @@ enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_
 
 /* Commands. */
 
-enum vbd_status vbd_endpoint_delete_messages(
-	struct vbd_endpoint_record *record, uint64_t through, struct vbd_error *err)
-{
-	return vbd_inbox_delete(&record->inbox, through, err);
-}
-
 void vbd_endpoints_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device)
 {
 	vbd_registry_for_each (object, daemon->ud_endpoints) {

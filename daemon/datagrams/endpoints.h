@@ -37,10 +37,6 @@ struct vbd_endpoint_spec {
 enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_endpoint_spec *spec,
 	struct vbd_endpoint_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_endpoint_delete_messages - see vbd_inbox_delete() */
-enum vbd_status vbd_endpoint_delete_messages(
-	struct vbd_endpoint_record *record, uint64_t through, struct vbd_error *err) VBD_MUST_CHECK;
-
 /** vbd_endpoints_device_removing - end the endpoints on the device */
 void vbd_endpoints_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device);
 

@@ -187,7 +187,7 @@ SVC_TEST(test_messages__many_bytes_are_not_encoded_on_the_control_thread)
 	assert_int_equal(test.req.reply.status, 0);
 	assert_int_equal(test.parked, 1);
 	/* The page is a copy: its message may go meanwhile. */
-	assert_int_equal(vbd_connection_delete_messages(pair.passive, 1, &svc->err), VBD_OK);
+	assert_int_equal(vbd_inbox_delete(&pair.passive->inbox, 1, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, test.answered);
 	json_decref(page());
 }

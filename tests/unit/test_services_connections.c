@@ -680,7 +680,7 @@ SVC_TEST(test_services_connections__messages_outlive_their_connection)
 	assert_memory_equal(vbd_message_data(message_at(pair.passive, 0)), "one", 3);
 	assert_int_equal(message_at(pair.passive, 1)->received.length_bytes, 0);
 	assert_memory_equal(vbd_message_data(message_at(pair.passive, 2)), "three", 5);
-	assert_int_equal(vbd_connection_delete_messages(pair.passive, 2, &svc->err), VBD_OK);
+	assert_int_equal(vbd_inbox_delete(&pair.passive->inbox, 2, &svc->err), VBD_OK);
 	assert_int_equal(pair.passive->inbox.count, 1);
 	assert_int_equal(message_at(pair.passive, 0)->seq, 3);
 	vbd_watch_remove(&watcher.watch);
@@ -727,7 +727,7 @@ SVC_TEST(test_services_connections__unread_messages_of_ended_ones_are_limited)
 	assert_int_equal(svc->daemon->messages_dropped, 30 - 7);
 	assert_true(svc_count_events(svc, VBD_EVENT_CONNECTION_MESSAGE_DROPPED) > 0);
 	/* Messages that are read, and records that are deleted, make room. */
-	assert_int_equal(vbd_connection_delete_messages(ended[9], 3, &svc->err), VBD_OK);
+	assert_int_equal(vbd_inbox_delete(&ended[9]->inbox, 3, &svc->err), VBD_OK);
 	vbd_object_delete(&ended[8]->object);
 	vbd_object_delete(&ended[7]->object);
 	svc_turn(svc);
@@ -762,7 +762,7 @@ SVC_TEST(test_services_connections__a_full_inbox_holds_the_sender_back)
 	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_RUNNING);
 	SVC_UNTIL(svc, pair.passive->inbox.count == 4);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_RUNNING);
-	assert_int_equal(vbd_connection_delete_messages(pair.passive, 1, &svc->err), VBD_OK);
+	assert_int_equal(vbd_inbox_delete(&pair.passive->inbox, 1, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
 	SVC_UNTIL(svc, pair.passive->inbox.last_seq == 5);
@@ -776,12 +776,12 @@ SVC_TEST(test_services_connections__only_what_came_can_be_deleted)
 
 	send_text(svc, pair.active, "one");
 	SVC_UNTIL(svc, pair.passive->inbox.count == 1);
-	assert_int_equal(vbd_connection_delete_messages(pair.passive, 2, &err), VBD_E_OUT_OF_RANGE);
+	assert_int_equal(vbd_inbox_delete(&pair.passive->inbox, 2, &err), VBD_E_OUT_OF_RANGE);
 	assert_string_equal(err.pointer, "through");
 	assert_int_equal(pair.passive->inbox.count, 1);
-	assert_int_equal(vbd_connection_delete_messages(pair.passive, 1, &svc->err), VBD_OK);
-	assert_int_equal(vbd_connection_delete_messages(pair.passive, 1, &svc->err), VBD_OK);
-	assert_int_equal(vbd_connection_delete_messages(pair.passive, 0, &svc->err), VBD_OK);
+	assert_int_equal(vbd_inbox_delete(&pair.passive->inbox, 1, &svc->err), VBD_OK);
+	assert_int_equal(vbd_inbox_delete(&pair.passive->inbox, 1, &svc->err), VBD_OK);
+	assert_int_equal(vbd_inbox_delete(&pair.passive->inbox, 0, &svc->err), VBD_OK);
 	assert_int_equal(pair.passive->inbox.count, 0);
 }
 

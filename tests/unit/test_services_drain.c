@@ -186,8 +186,8 @@ SVC_TEST(test_services_drain__the_last_of_many_transfers_is_cancelled)
 		SVC_UNTIL(svc, record->object.ended);
 		if (i % 4 == 0) {
 			SVC_UNTIL(svc, pair.passive->inbox.last_seq == (uint64_t)i);
-			assert_int_equal(vbd_connection_delete_messages(
-						 pair.passive, (uint64_t)i, &svc->err),
+			assert_int_equal(
+				vbd_inbox_delete(&pair.passive->inbox, (uint64_t)i, &svc->err),
 				VBD_OK);
 		}
 	}

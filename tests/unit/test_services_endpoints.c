@@ -303,7 +303,7 @@ SVC_TEST(test_services_endpoints__a_message_names_its_sender)
 	assert_int_equal(back->peer.path.dgid[15], 99);
 	assert_true(vbd_ah_source_gid(&vbd_inbox_find(&there->inbox, 1)->source, gid));
 	assert_int_equal(gid[15], 99);
-	assert_int_equal(vbd_endpoint_delete_messages(there, 1, &svc->err), VBD_OK);
+	assert_int_equal(vbd_inbox_delete(&there->inbox, 1, &svc->err), VBD_OK);
 	assert_int_equal(there->inbox.count, 0);
 }
 

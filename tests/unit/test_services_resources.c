@@ -557,8 +557,7 @@ SVC_TEST(test_resources__each_gets_its_own_messages_in_order)
 			assert_memory_equal(vbd_message_data(message), text, strlen(text));
 			assert_int_equal(message->received.length_bytes, strlen(text));
 			assert_int_equal(
-				vbd_connection_delete_messages(pairs[i].passive, n, &svc->err),
-				VBD_OK);
+				vbd_inbox_delete(&pairs[i].passive->inbox, n, &svc->err), VBD_OK);
 		}
 	}
 	assert_int_equal(vbd_counter_get(&srq->messages), 50 * SHARERS);
@@ -666,7 +665,7 @@ SVC_TEST(test_resources__echoes_give_their_receives_back)
 			send_text(svc, pair.active, "again");
 			SVC_UNTIL(svc, pair.active->inbox.last_seq == n);
 			assert_int_equal(
-				vbd_connection_delete_messages(pair.active, n, &svc->err), VBD_OK);
+				vbd_inbox_delete(&pair.active->inbox, n, &svc->err), VBD_OK);
 		}
 		svc_close(svc, pair.active);
 		SVC_UNTIL(svc, pair.passive->object.ended);

@@ -201,8 +201,7 @@ SVC_TEST(test_services_transfers__messages_of_every_size)
 		assert_int_equal(message->received.length_bytes, sizes[i]);
 		for (uint32_t k = 0; k < sizes[i]; k++)
 			assert_int_equal(vbd_message_data(message)[k], i + 1);
-		assert_int_equal(
-			vbd_connection_delete_messages(pair.passive, i + 1, &svc->err), VBD_OK);
+		assert_int_equal(vbd_inbox_delete(&pair.passive->inbox, i + 1, &svc->err), VBD_OK);
 	}
 	assert_int_equal(svc_send_message(pair.active, data, VBD_MESSAGE_BYTES_MAX + 1, NULL, 1000,
 				 &record, &err),
@@ -459,7 +458,7 @@ SVC_TEST(test_services_transfers__without_memory_nothing_is_left)
 		failed = fake_memory_failed();
 		fake_memory_fail_nth(0);
 		assert_int_equal(svc->daemon->transfers->open, 0);
-		assert_int_equal(vbd_connection_delete_messages(scene.pair.passive,
+		assert_int_equal(vbd_inbox_delete(&scene.pair.passive->inbox,
 					 scene.pair.passive->inbox.last_seq, &svc->err),
 			VBD_OK);
 	} while (failed);
@@ -526,7 +525,7 @@ SVC_TEST(test_services_transfers__a_send_is_cut_into_messages)
 	spec.tx_depth = 16384;
 	record = begin(&scene, &spec);
 	assert_int_equal(record->transfer.tx_depth, scene.pair.active->conn->params.qp.sq_depth);
-	assert_int_equal(vbd_connection_delete_messages(scene.pair.passive, 4, &svc->err), VBD_OK);
+	assert_int_equal(vbd_inbox_delete(&scene.pair.passive->inbox, 4, &svc->err), VBD_OK);
 	wait_for_end(svc, record);
 	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 1);
 }
