@@ -339,7 +339,7 @@ static void answer_failed(struct vbd_request *req, struct vbd_object *object, vo
 
 	(void)arg;
 	if (object)
-		object->registry->kind->problem(object, &err);
+		vbd_object_error(object, &err);
 	else
 		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "it was deleted in the meantime");
 	req->acted = false;

@@ -178,11 +178,6 @@ static void cancel(struct vbd_object *object)
 		vbd_turns_add(&object->registry->daemon->turns, &batch->cancelling);
 }
 
-static void problem(const struct vbd_object *object, struct vbd_error *ret_err)
-{
-	*ret_err = ((const struct vbd_batch *)object)->error;
-}
-
 static const char *state_of(const struct vbd_object *object)
 {
 	return vbd_batch_state_name(((const struct vbd_batch *)object)->state);
@@ -203,7 +198,8 @@ static void free_batch(struct vbd_object *object)
 	{                                                                                         \
 		.size_bytes = sizeof(struct vbd_batch), .keeps_history = true,                    \
 		.connection_at = offsetof(struct vbd_batch, failed_connection), .cancel = cancel, \
-		.state = state_of, .problem = problem, .free = free_batch,                        \
+		.state = state_of, .error_at = offsetof(struct vbd_batch, error),                 \
+		.free = free_batch,                                                               \
 	}
 
 const struct vbd_kind vbd_transfer_batch_kind = BATCH_KIND;

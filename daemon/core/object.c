@@ -490,8 +490,18 @@ uint64_t vbd_object_connection(const struct vbd_object *object)
 	return at ? *(const uint64_t *)(const void *)((const char *)object + at) : 0;
 }
 
+void vbd_object_error(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	const struct vbd_kind *kind = object->registry->kind;
+
+	if (kind->problem)
+		kind->problem(object, ret_err);
+	else
+		memcpy(ret_err, (const char *)object + kind->error_at, sizeof(*ret_err));
+}
+
 void vbd_object_problem(const struct vbd_object *object, struct vbd_error *ret_err)
 {
-	object->registry->kind->problem(object, ret_err);
+	vbd_object_error(object, ret_err);
 	(void)vbd_registry_path(object->registry, object->id, ret_err->object);
 }

@@ -30,6 +30,9 @@ struct vbd_kind {
 	/* Name of the object's state, as clients see it. NULL: objects of the kind have no states.
 	 */
 	const char *(*state)(const struct vbd_object *object);
+	/* Offset of the struct vbd_error with which the object failed, for a kind without @problem.
+	 */
+	size_t error_at;
 	/* Set @ret_err to the reason for which the object failed. */
 	void (*problem)(const struct vbd_object *object, struct vbd_error *ret_err);
 	/* The object's device, whose name hotplug changes with the device's. */
@@ -147,6 +150,9 @@ void vbd_record_delete(struct vbd_record *record);
 /** vbd_object_connection - the id of the connection over which the object works; a connection's own
  * id; 0 if there is none */
 uint64_t vbd_object_connection(const struct vbd_object *object);
+
+/** vbd_object_error - the error with which the object failed */
+void vbd_object_error(const struct vbd_object *object, struct vbd_error *ret_err);
 
 /** vbd_object_problem - the error with which the object failed; the error names the object */
 void vbd_object_problem(const struct vbd_object *object, struct vbd_error *ret_err);

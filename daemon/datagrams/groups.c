@@ -64,19 +64,6 @@ static bool is_multicast(const struct sockaddr_storage *addr)
 					   : IN_MULTICAST(ntohl(in->sin_addr.s_addr));
 }
 
-static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
-	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
-
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET6)
-		return memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) == 0;
-	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-}
-
 /* A QP is attached to a group only once, so the first of two memberships to leave ends both. */
 static enum vbd_status check_new(const struct vbd_group_spec *spec,
 	const struct sockaddr_storage *addr, struct vbd_error *err)
@@ -85,7 +72,8 @@ static enum vbd_status check_new(const struct vbd_group_spec *spec,
 		const struct vbd_group_record *other =
 			VBD_CONTAINER_OF(link, struct vbd_group_record, link);
 
-		if (same_addr(&other->group.addr, addr) &&
+		if (vbd_sockaddr_is_same((const struct sockaddr *)&other->group.addr,
+			    (const struct sockaddr *)addr) &&
 			!vbd_group_state_ended(other->group.state))
 			return vbd_error_input(err, VBD_E_WRONG_STATE, "/addr",
 				"group %llu is already the endpoint's membership in %.80s; it is "
@@ -192,11 +180,6 @@ static bool is_used(const struct vbd_object *object)
 	return ((const struct vbd_group_record *)object)->group.users > 0;
 }
 
-static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
-{
-	*ret_err = ((const struct vbd_group_record *)object)->group.error;
-}
-
 static void free_record(struct vbd_object *object)
 {
 	struct vbd_group_record *record = record_of(object);
@@ -217,6 +200,6 @@ const struct vbd_kind vbd_multicast_membership_kind = {
 	.cancel = leave,
 	.is_used = is_used,
 	.state = state,
-	.problem = get_problem,
+	.error_at = offsetof(struct vbd_group_record, group.error),
 	.free = free_record,
 };

@@ -262,11 +262,6 @@ static bool is_used(const struct vbd_object *object)
 	return ((const struct vbd_peer_record *)object)->peer.ah_pending;
 }
 
-static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
-{
-	*ret_err = ((const struct vbd_peer_record *)object)->peer.error;
-}
-
 static void free_record(struct vbd_object *object)
 {
 	vbd_peer_fini(&record_of(object)->peer);
@@ -282,6 +277,6 @@ const struct vbd_kind vbd_ud_peer_kind = {
 	.on_deadline = on_deadline,
 	.is_used = is_used,
 	.state = state,
-	.problem = get_problem,
+	.error_at = offsetof(struct vbd_peer_record, peer.error),
 	.free = free_record,
 };

@@ -17,10 +17,24 @@
 
 VBD_ENUM_NAMES(vbd_buffer_state_name, enum vbd_buffer_state, VBD_BUFFER_STATE_MAP)
 
-static void job_done(struct vbd_daemon *daemon)
+void vbd_memory_work_done(struct vbd_daemon *daemon)
 {
 	daemon->pool_jobs--;
 	vbd_daemon_check_stop(daemon);
+}
+
+void vbd_memory_work(struct vbd_object *object, bool takes_long, void (*work)(void *arg),
+	void (*done)(void *arg))
+{
+	struct vbd_daemon *daemon = object->registry->daemon;
+
+	daemon->pool_jobs++;
+	if (takes_long && !daemon->stopping &&
+		vbd_loop_work(daemon->loop, VBD_WORK_MEMORY, object->owner, work, done, object,
+			NULL) == VBD_OK)
+		return;
+	work(object);
+	done(object);
 }
 
 /* A registration while it is on the thread pool. */
@@ -112,7 +126,7 @@ static void created(void *arg)
 		(creation->restores ? still_lost : failed)(buffer);
 	free(creation);
 	vbd_object_changed(&buffer->object);
-	job_done(daemon);
+	vbd_memory_work_done(daemon);
 }
 
 static enum vbd_status check_limits(const struct vbd_daemon *daemon,
@@ -324,20 +338,6 @@ enum vbd_status vbd_buffer_restore(
 	return VBD_OK;
 }
 
-/* Run @work, whose time grows with the buffer's size, on the thread pool; run it here if the daemon
- * is stopping or the pool refuses it. */
-static void on_pool(struct vbd_buffer *buffer, void (*work)(void *arg), void (*done)(void *arg))
-{
-	struct vbd_daemon *daemon = buffer->object.registry->daemon;
-
-	daemon->pool_jobs++;
-	if (!daemon->stopping && vbd_loop_work(daemon->loop, VBD_WORK_MEMORY, buffer->object.owner,
-					 work, done, buffer, NULL) == VBD_OK)
-		return;
-	work(buffer);
-	done(buffer);
-}
-
 /* Pool thread. */
 static void unmap(void *arg)
 {
@@ -353,13 +353,13 @@ static void unmapped(void *arg)
 	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 
 	vbd_object_free(&buffer->object);
-	job_done(daemon);
+	vbd_memory_work_done(daemon);
 }
 
 static void free_when_unused(struct vbd_buffer *buffer)
 {
 	if (buffer->object.deleted && buffer->refs == 0)
-		on_pool(buffer, unmap, unmapped);
+		vbd_memory_work(&buffer->object, true, unmap, unmapped);
 }
 
 /* Call thread. */
@@ -527,11 +527,6 @@ static const char *state(const struct vbd_object *object)
 	return vbd_buffer_state_name(((const struct vbd_buffer *)object)->state);
 }
 
-static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
-{
-	*ret_err = ((const struct vbd_buffer *)object)->error;
-}
-
 static struct vbd_device_id *device(struct vbd_object *object)
 {
 	return &((struct vbd_buffer *)object)->device;
@@ -541,6 +536,6 @@ const struct vbd_kind vbd_buffer_kind = {
 	.size_bytes = sizeof(struct vbd_buffer),
 	.state = state,
 	.device = device,
-	.problem = get_problem,
+	.error_at = offsetof(struct vbd_buffer, error),
 	.free = free_buffer,
 };

@@ -127,6 +127,16 @@ void vbd_buffer_unref_user(struct vbd_buffer *buffer);
 enum vbd_status vbd_buffer_check_range(const struct vbd_buffer *buffer, uint64_t offset,
 	uint64_t length_bytes, const char *pointer, struct vbd_error *err) VBD_MUST_CHECK;
 
+/**
+ * vbd_memory_work - run @work, whose time grows with the memory of an object, on the thread pool,
+ * and then @done; both at once if it does not take long, the daemon stops, or the pool refuses it
+ * @work: of the struct that begins with @object, as @done
+ * @done: calls vbd_memory_work_done() at its end, for which the end of the daemon waits
+ */
+void vbd_memory_work(struct vbd_object *object, bool takes_long, void (*work)(void *arg),
+	void (*done)(void *arg));
+void vbd_memory_work_done(struct vbd_daemon *daemon);
+
 /** vbd_buffers_device_removing - deregister the device's buffers, which become LOST */
 struct vbd_device;
 void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *device);

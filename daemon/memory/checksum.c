@@ -91,8 +91,7 @@ static void end(struct vbd_summation *summation)
 	if (summation->sha256)
 		gnutls_hash_deinit(summation->sha256, NULL);
 	free(summation);
-	daemon->pool_jobs--;
-	vbd_daemon_check_stop(daemon);
+	vbd_memory_work_done(daemon);
 }
 
 static void tell(struct vbd_summation *summation)

@@ -91,12 +91,6 @@ static void explain_failure(struct vbd_window_record *record)
 		record->error = record->window.error;
 }
 
-static void job_done(struct vbd_daemon *daemon)
-{
-	daemon->pool_jobs--;
-	vbd_daemon_check_stop(daemon);
-}
-
 /* Pool thread. */
 static void deregister_range(void *arg)
 {
@@ -112,21 +106,7 @@ static void deregistered(void *arg)
 	vbd_buffer_unref_user(record->buffer);
 	record->buffer = NULL;
 	(void)vbd_object_settle(&record->object);
-	job_done(daemon);
-}
-
-/* Deregister the window's own MR, if any, on the thread pool: gigabytes take time. */
-static void release_memory(struct vbd_window_record *record)
-{
-	struct vbd_daemon *daemon = record->object.registry->daemon;
-
-	daemon->pool_jobs++;
-	if (record->window.own_mr && !daemon->stopping &&
-		vbd_loop_work(daemon->loop, VBD_WORK_MEMORY, record->object.owner, deregister_range,
-			deregistered, record, NULL) == VBD_OK)
-		return;
-	deregister_range(record);
-	deregistered(record);
+	vbd_memory_work_done(daemon);
 }
 
 static void ended(struct vbd_window_record *record)
@@ -148,7 +128,8 @@ static void ended(struct vbd_window_record *record)
 			record, VBD_EVENT_WINDOW_FAILED, VBD_SEVERITY_WARNING, record->error.text);
 	else
 		log_window(record, VBD_EVENT_WINDOW_REVOKED, VBD_SEVERITY_INFO, record->error.text);
-	release_memory(record);
+	/* The window's own MR, if any: gigabytes take time. */
+	vbd_memory_work(&record->object, record->window.own_mr, deregister_range, deregistered);
 }
 
 static void on_changed(struct vbd_window *window, void *arg)
@@ -314,21 +295,7 @@ static void registered(void *arg)
 	struct vbd_daemon *daemon = record->object.registry->daemon;
 
 	vbd_window_registered(&record->window);
-	job_done(daemon);
-}
-
-/* Register the window's own MR, if it needs one, on the thread pool: gigabytes take time. */
-static void begin(struct vbd_window_record *record)
-{
-	struct vbd_daemon *daemon = record->object.registry->daemon;
-
-	daemon->pool_jobs++;
-	if (record->window.own_mr &&
-		vbd_loop_work(daemon->loop, VBD_WORK_MEMORY, record->object.owner, register_range,
-			registered, record, NULL) == VBD_OK)
-		return;
-	register_range(record);
-	registered(record);
+	vbd_memory_work_done(daemon);
 }
 
 enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,
@@ -355,7 +322,7 @@ enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_wi
 	}
 	set_owners(record, spec);
 	log_window(record, VBD_EVENT_WINDOW_CREATED, VBD_SEVERITY_DEBUG, "");
-	begin(record);
+	vbd_memory_work(&record->object, record->window.own_mr, register_range, registered);
 	*ret_record = record;
 	return VBD_OK;
 }

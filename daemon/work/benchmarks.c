@@ -166,11 +166,6 @@ static void cancel(struct vbd_object *object)
 		vbd_object_cancel(&benchmark->transfer->object);
 }
 
-static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
-{
-	*ret_err = ((const struct vbd_benchmark *)object)->error;
-}
-
 static void free_benchmark(struct vbd_object *object)
 {
 	vbd_watch_remove(&benchmark_of(object)->transfer_watch);
@@ -187,6 +182,6 @@ const struct vbd_kind vbd_benchmark_kind = {
 	.connection_at = offsetof(struct vbd_benchmark, connection_id),
 	.cancel = cancel,
 	.state = state,
-	.problem = get_problem,
+	.error_at = offsetof(struct vbd_benchmark, error),
 	.free = free_benchmark,
 };

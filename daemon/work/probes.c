@@ -363,11 +363,6 @@ static void cancel(struct vbd_object *object)
 	stop(record_of(object), false);
 }
 
-static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
-{
-	*ret_err = ((const struct vbd_probe_record *)object)->error;
-}
-
 /* Cancelling a probe of kind RPING ends it after the ping under way, of another kind at once. A
  * probe without a count is then DONE. */
 static const char *state(const struct vbd_object *object)
@@ -382,5 +377,5 @@ const struct vbd_kind vbd_probe_kind = {
 	.on_deadline = on_deadline,
 	.cancel = cancel,
 	.state = state,
-	.problem = get_problem,
+	.error_at = offsetof(struct vbd_probe_record, error),
 };
