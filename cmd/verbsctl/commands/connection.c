@@ -47,16 +47,10 @@ void vbd_ctl_connect(struct vbd_ctl *ctl)
 		establish(ctl, CONNECTIONS, body, vbd_ctl_wait_s(ctl, DEFAULT_TIMEOUT_MS));
 }
 
-/* How long a command waits for its outcome. */
-static int unless_no_wait(const struct vbd_ctl *ctl, int wait_s)
-{
-	return vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT) ? VBD_CTL_NO_WAIT : wait_s;
-}
-
 void vbd_ctl_connection_accept(struct vbd_ctl *ctl)
 {
 	establish(ctl, vbd_ctl_object_path(ctl, "/accept"), vbd_ctl_args_body(&ctl->args),
-		unless_no_wait(ctl, ACCEPT_WAIT_S));
+		vbd_ctl_unless_no_wait(ctl, ACCEPT_WAIT_S));
 }
 
 /* POSTs a command to a connection, and prints the connection's new state. @body may be NULL. */
@@ -64,7 +58,7 @@ static void command_one(
 	struct vbd_ctl *ctl, const char *ref, const char *verb, const json_t *body, int wait_s)
 {
 	vbd_ctl_call_put(ctl, "POST", vbd_ctl_path(CONNECTIONS, ref, verb), body,
-		unless_no_wait(ctl, wait_s), put_state);
+		vbd_ctl_unless_no_wait(ctl, wait_s), put_state);
 }
 
 static void reject_one(struct vbd_ctl *ctl, const char *ref)
@@ -277,17 +271,7 @@ void vbd_ctl_explain(struct vbd_ctl *ctl)
 
 void vbd_ctl_reachability(struct vbd_ctl *ctl)
 {
-	json_t *body = vbd_ctl_args_body(&ctl->args);
-	const char *path = "/v1/reachability";
-	char separator = '?';
-	const char *name;
-	json_t *value;
-
-	json_object_foreach(body, name, value)
-	{
-		path = vbd_ctl_format("%s%c%s=%s", path, separator, name,
-			vbd_ctl_text_percent(vbd_ctl_cell_text(value)));
-		separator = '&';
-	}
-	vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_explanation);
+	vbd_ctl_call_put(ctl, "GET",
+		vbd_ctl_format("/v1/reachability%s", vbd_ctl_args_query(&ctl->args, '?')), NULL,
+		VBD_CTL_NO_WAIT, put_explanation);
 }

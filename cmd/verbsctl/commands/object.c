@@ -173,14 +173,9 @@ void vbd_ctl_object_show(struct vbd_ctl *ctl)
 /* Resolving a peer and joining a group take time, and have --no-wait. */
 static int wait_s_of(const struct vbd_ctl *ctl)
 {
-	const struct vbd_ctl_command *command = ctl->args.command;
-
-	for (size_t i = 0; i < command->option_count; i++) {
-		if (command->options[i] == VBD_CTL_OPT_NO_WAIT)
-			return vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT) ? VBD_CTL_NO_WAIT
-										 : DEFAULT_WAIT_S;
-	}
-	return VBD_CTL_NO_WAIT;
+	return vbd_ctl_takes(&ctl->args, VBD_CTL_OPT_NO_WAIT)
+		       ? vbd_ctl_unless_no_wait(ctl, DEFAULT_WAIT_S)
+		       : VBD_CTL_NO_WAIT;
 }
 
 void vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body)
@@ -265,8 +260,6 @@ void vbd_ctl_each_or_selected(
 	bool labelled = vbd_ctl_args_has(args, VBD_CTL_OPT_SELECTED);
 	bool dry_run = vbd_ctl_args_has(args, VBD_CTL_OPT_DRY_RUN);
 	int end_s = args->kind->delete_wait_s;
-	bool wait = end_s && !dry_run && !vbd_ctl_args_has(args, VBD_CTL_OPT_NO_WAIT);
-	int wait_s = wait ? end_s : VBD_CTL_NO_WAIT;
 	json_t *selected;
 
 	if (every + labelled + (args->operand_count > 0) != 1)
@@ -278,7 +271,7 @@ void vbd_ctl_each_or_selected(
 	selected = vbd_ctl_call(ctl, method,
 		vbd_ctl_format("/v1/objects%s?kind=%s%s", tail, args->kind->kind,
 			vbd_ctl_args_query(args, '&')),
-		NULL, wait_s);
+		NULL, end_s && !dry_run ? vbd_ctl_unless_no_wait(ctl, end_s) : VBD_CTL_NO_WAIT);
 	vbd_ctl_answer_put(ctl, selected, put_selected);
 	if (vbd_ctl_json_uint(selected, "failed"))
 		vbd_ctl_end(VBD_CTL_FAILED);

@@ -17,12 +17,6 @@ const struct vbd_ctl_opt_spec *vbd_ctl_opt_spec(enum vbd_ctl_opt opt)
 	return &opt_specs[opt];
 }
 
-/* Whether the rows set a member from this option. */
-static bool is_given_member(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
-{
-	return args->text[opt] && opt_specs[opt].member && *opt_specs[opt].member != '=';
-}
-
 bool vbd_ctl_args_has(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 {
 	return args->text[opt];
@@ -50,6 +44,15 @@ bool vbd_ctl_is_word(const char *words, const char *word)
 		if (one == len && len && memcmp(words + at, word, len) == 0)
 			return true;
 		at += one;
+	}
+	return false;
+}
+
+bool vbd_ctl_takes(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
+{
+	for (size_t i = 0; i < args->command->option_count; i++) {
+		if (args->command->options[i] == opt)
+			return true;
 	}
 	return false;
 }
@@ -217,9 +220,10 @@ json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args)
 
 	for (size_t i = 0; i < command->option_count; i++) {
 		enum vbd_ctl_opt opt = command->options[i];
+		const char *member = opt_specs[opt].member;
 
-		if (is_given_member(args, opt))
-			vbd_ctl_json_set(body, opt_specs[opt].member, value_of(args, opt));
+		if (args->text[opt] && member && *member != '=')
+			vbd_ctl_json_set(body, member, value_of(args, opt));
 	}
 	for (size_t i = 0; command->members && i < args->operand_count; i++) {
 		const char *word = vbd_ctl_word(command->usage, i);
@@ -234,19 +238,18 @@ json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args)
 char *vbd_ctl_args_query(const struct vbd_ctl_args *args, char separator)
 {
 	char *query = vbd_ctl_format("%s", "");
+	json_t *body = vbd_ctl_args_body(args);
+	const char *name;
+	json_t *value;
 
-	for (size_t i = 0; i < args->command->option_count; i++) {
-		enum vbd_ctl_opt opt = args->command->options[i];
-		const char *text;
-		json_t *value;
+	json_object_foreach(body, name, value)
+	{
+		const char *text = json_is_string(value)
+					   ? json_string_value(value)
+					   : vbd_ctl_keep(json_dumps(value, JSON_ENCODE_ANY), free);
 
-		if (!is_given_member(args, opt))
-			continue;
-		value = vbd_ctl_json_keep(vbd_ctl_must(value_of(args, opt)));
-		text = json_is_string(value)
-			       ? vbd_ctl_text_percent(json_string_value(value))
-			       : vbd_ctl_keep(json_dumps(value, JSON_ENCODE_ANY), free);
-		query = vbd_ctl_format("%s%c%s=%s", query, separator, opt_specs[opt].member, text);
+		query = vbd_ctl_format(
+			"%s%c%s=%s", query, separator, name, vbd_ctl_text_percent(text));
 		separator = '&';
 	}
 	return query;

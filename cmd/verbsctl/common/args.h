@@ -336,6 +336,9 @@ const struct vbd_ctl_opt_spec *vbd_ctl_opt_spec(enum vbd_ctl_opt opt);
 /** vbd_ctl_args_has - whether the option was given */
 bool vbd_ctl_args_has(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt);
 
+/** vbd_ctl_takes - whether the command has the option */
+bool vbd_ctl_takes(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt);
+
 /** vbd_ctl_word - the word at index @i of a text whose words are separated by spaces; NULL behind
  * the last word */
 char *vbd_ctl_word(const char *text, size_t i);
@@ -366,7 +369,7 @@ _Noreturn void vbd_ctl_refuse(const struct vbd_ctl_args *args, const char *fmt, 
 json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args);
 
 /**
- * vbd_ctl_args_query - the options that have a member, as a query
+ * vbd_ctl_args_query - the members of vbd_ctl_args_body() as a query
  * @separator: character before the first one: '?' or '&'
  */
 char *vbd_ctl_args_query(const struct vbd_ctl_args *args, char separator);

@@ -101,17 +101,20 @@ void vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path,
 	vbd_ctl_answer_put(ctl, vbd_ctl_call(ctl, method, path, body, wait_s), put);
 }
 
+int vbd_ctl_unless_no_wait(const struct vbd_ctl *ctl, int wait_s)
+{
+	return vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT) ? VBD_CTL_NO_WAIT : wait_s;
+}
+
 int vbd_ctl_wait_s(const struct vbd_ctl *ctl, uint64_t default_ms)
 {
 	uint64_t timeout_ms = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_TIMEOUT)
 				      ? ctl->args.number[VBD_CTL_OPT_TIMEOUT]
 				      : default_ms;
+	uint64_t wait_s = timeout_ms / 1000 + 2;
 
-	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT))
-		return VBD_CTL_NO_WAIT;
-	if (timeout_ms / 1000 + 2 > VBD_CTL_WAIT_MAX_S)
-		return VBD_CTL_WAIT_MAX_S;
-	return (int)(timeout_ms / 1000) + 2;
+	return vbd_ctl_unless_no_wait(
+		ctl, wait_s > VBD_CTL_WAIT_MAX_S ? VBD_CTL_WAIT_MAX_S : (int)wait_s);
 }
 
 json_t *vbd_ctl_start(struct vbd_ctl *ctl, const char *path, const json_t *body, int wait_s,
@@ -209,22 +212,15 @@ json_t *vbd_ctl_fetch_list(struct vbd_ctl *ctl, const char *collection, const ch
 	return list;
 }
 
-/* Whether the list has only the open objects because no state was asked for. */
-static bool is_of_open(const struct vbd_ctl_args *args)
-{
-	for (size_t i = 0; i < args->command->option_count; i++) {
-		if (args->command->options[i] == VBD_CTL_OPT_STATE)
-			return !vbd_ctl_args_has(args, VBD_CTL_OPT_STATE);
-	}
-	return false;
-}
-
 /* A person takes an empty output for an error; a program counts lines of standard output. */
 static void tell_empty(const struct vbd_ctl *ctl)
 {
 	const char *noun = ctl->args.command->noun;
+	/* Without a state the list has the open objects. */
+	bool of_open = vbd_ctl_takes(&ctl->args, VBD_CTL_OPT_STATE) &&
+		       !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_STATE);
 
-	if (!is_of_open(&ctl->args))
+	if (!of_open)
 		fprintf(stderr, "no %s in this list\n", noun);
 	else if (strcmp(noun, "connections") == 0)
 		fputs("no open connections; `verbsctl history` lists the ended ones\n", stderr);

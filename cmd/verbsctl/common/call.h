@@ -68,6 +68,9 @@ void vbd_ctl_answer_put(struct vbd_ctl *ctl, json_t *answer, vbd_ctl_put_fn put)
 void vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path, const json_t *body,
 	int wait_s, vbd_ctl_put_fn put);
 
+/** vbd_ctl_unless_no_wait - @wait_s, but VBD_CTL_NO_WAIT with --no-wait */
+int vbd_ctl_unless_no_wait(const struct vbd_ctl *ctl, int wait_s);
+
 /**
  * vbd_ctl_wait_s - how long to wait for an operation, in seconds: a little longer than --timeout,
  * so that the server reports the timeout; VBD_CTL_NO_WAIT with --no-wait

@@ -350,13 +350,11 @@ bool vbd_ctl_parse_time(const char *text, uint64_t *ret_ns)
 	struct tm tm = {0};
 	time_t seconds;
 	int used = 0;
+	const char *fraction = strptime(text, "%Y-%m-%dT%H:%M:%S.", &tm);
 
-	if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%9uZ%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-		    &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ns, &used) != 7 ||
-		used != (int)strlen("2026-01-02T03:04:05.000000006Z") || text[used])
+	if (!fraction || sscanf(fraction, "%9uZ%n", &ns, &used) != 1 ||
+		used != (int)strlen("000000006Z") || fraction[used])
 		return false;
-	tm.tm_year -= 1900;
-	tm.tm_mon -= 1;
 	seconds = timegm(&tm);
 	if (seconds < 0)
 		return false;
