@@ -54,44 +54,56 @@ struct program {
 	int exit_status;
 };
 
-/* Options that set a key of the configuration. */
-static const struct {
-	const char *option;
-	const char *argument;
-	const char *key;
-	const char *help;
-} settings[] = {
-	{"listen", "ADDR:PORT,...", "listen",
-		"addresses to serve on, by commas (127.0.0.1:7480; empty: no TCP)"},
-	{"unix-socket", "PATH", "unix_socket", "unix socket to serve HTTP on"},
-	{"control-token-file", "FILE", "control_token_file",
-		"file with the token for the control role"},
-	{"read-token-file", "FILE", "read_token_file", "file with the token for the read role"},
-	{"workers", "N", "workers", "number of data worker threads"},
-	{"log-level", "LEVEL", "log_level",
-		"log messages of this level and above: error, warning, notice, info or debug"},
-	{"log-format", "FORMAT", "log_format", "format of the log: text, json or journal"},
+enum {
+	OPT_KEY, /* sets a key of the configuration */
+	OPT_CONFIG,
+	OPT_SET,
+	OPT_INSECURE,
+	OPT_CHECK,
+	OPT_DUMP,
+	OPT_MAKE_TOKEN,
+	OPT_HELP,
+	OPT_VERSION
 };
 
-static void print_option(const char *option, const char *argument, const char *help)
-{
-	(void)printf("  --%s %-*s %s\n", option, 26 - (int)strlen(option), argument, help);
-}
+static const struct {
+	int what;
+	const char *option;
+	const char *argument; /* "" for none */
+	const char *help;
+	const char *key; /* of the configuration */
+} settings[] = {
+	{OPT_CONFIG, "config", "FILE", "read the configuration from a YAML file", NULL},
+	{OPT_KEY, "listen", "ADDR:PORT,...",
+		"addresses to serve on, by commas (127.0.0.1:7480; empty: no TCP)", "listen"},
+	{OPT_KEY, "unix-socket", "PATH", "unix socket to serve HTTP on", "unix_socket"},
+	{OPT_KEY, "control-token-file", "FILE", "file with the token for the control role",
+		"control_token_file"},
+	{OPT_KEY, "read-token-file", "FILE", "file with the token for the read role",
+		"read_token_file"},
+	{OPT_KEY, "workers", "N", "number of data worker threads", "workers"},
+	{OPT_KEY, "log-level", "LEVEL",
+		"log messages of this level and above: error, warning, notice, info or debug",
+		"log_level"},
+	{OPT_KEY, "log-format", "FORMAT", "format of the log: text, json or journal", "log_format"},
+	{OPT_INSECURE, "insecure", "", "serve other hosts without TLS, in clear", NULL},
+	{OPT_SET, "set", "KEY=VALUE", "set any key of the configuration file", NULL},
+	{OPT_CHECK, "check-config", "", "check the configuration and exit", NULL},
+	{OPT_DUMP, "dump-config", "", "print the configuration in force and exit", NULL},
+	{OPT_MAKE_TOKEN, "make-token", "", "print a random token and its hash for callers_file",
+		NULL},
+	{OPT_HELP, "help", "", "print this and exit", NULL},
+	{OPT_VERSION, "version", "", "print the version and exit", NULL},
+};
 
 static void print_help(void)
 {
 	(void)printf("Usage: verbsd [OPTION]...\n"
 		     "Own RDMA connections and serve them as JSON over HTTP.\n\n");
-	print_option("config", "FILE", "read the configuration from a YAML file");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(settings); i++)
-		print_option(settings[i].option, settings[i].argument, settings[i].help);
-	print_option("insecure", "", "serve other hosts without TLS, in clear");
-	print_option("set", "KEY=VALUE", "set any key of the configuration file");
-	print_option("check-config", "", "check the configuration and exit");
-	print_option("dump-config", "", "print the configuration in force and exit");
-	print_option("make-token", "", "print a random token and its hash for callers_file");
-	print_option("help", "", "print this and exit");
-	print_option("version", "", "print the version and exit");
+		(void)printf("  --%s %-*s %s\n", settings[i].option,
+			26 - (int)strlen(settings[i].option), settings[i].argument,
+			settings[i].help);
 	(void)printf("\nOptions override the file. See verbsd(8) and verbsd.yaml(5).\n");
 }
 
@@ -125,37 +137,6 @@ static int usage_error(const char *text)
 {
 	(void)fprintf(stderr, "verbsd: %s\n", text);
 	return usage_hint();
-}
-
-enum {
-	OPT_CONFIG = 1000,
-	OPT_SET,
-	OPT_INSECURE,
-	OPT_CHECK,
-	OPT_DUMP,
-	OPT_MAKE_TOKEN,
-	OPT_HELP,
-	OPT_VERSION
-};
-
-static void fill_long_options(struct option *options)
-{
-	static const struct option others[] = {
-		{"config", required_argument, NULL, OPT_CONFIG},
-		{"insecure", no_argument, NULL, OPT_INSECURE},
-		{"set", required_argument, NULL, OPT_SET},
-		{"check-config", no_argument, NULL, OPT_CHECK},
-		{"dump-config", no_argument, NULL, OPT_DUMP},
-		{"make-token", no_argument, NULL, OPT_MAKE_TOKEN},
-		{"help", no_argument, NULL, OPT_HELP},
-		{"version", no_argument, NULL, OPT_VERSION},
-		{NULL, 0, NULL, 0},
-	};
-	size_t n = VBD_ARRAY_LEN(settings);
-
-	for (size_t i = 0; i < n; i++)
-		options[i] = (struct option){settings[i].option, required_argument, NULL, (int)i};
-	memcpy(&options[n], others, sizeof(others));
 }
 
 /* Returns @status, or that of a failure if not all that was printed was written. */
@@ -200,15 +181,19 @@ static enum vbd_status set_pair(struct vbd_config *config, const char *pair, str
 static int parse(
 	int argc, char **argv, struct vbd_config *config, struct options *options, bool only_config)
 {
-	struct option long_options[VBD_ARRAY_LEN(settings) + 9];
+	struct option long_options[VBD_ARRAY_LEN(settings) + 1] = {{0}};
 	struct vbd_error error = {0};
 	enum vbd_status status = VBD_OK;
-	int option;
+	int result, row = 0;
 
-	fill_long_options(long_options);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(settings); i++)
+		long_options[i] = (struct option){settings[i].option,
+			*settings[i].argument ? required_argument : no_argument, NULL, 0};
 	optind = 1;
-	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (option == '?') /* getopt_long(3) has printed the error */
+	while ((result = getopt_long(argc, argv, "", long_options, &row)) != -1) {
+		int option = settings[row].what;
+
+		if (result == '?') /* getopt_long(3) has printed the error */
 			return usage_hint();
 		if (prints(option))
 			exit(printed(print(option)));
@@ -223,7 +208,7 @@ static int parse(
 		else if (!only_config && option == OPT_SET)
 			status = set_pair(config, optarg, &error);
 		else if (!only_config)
-			status = vbd_config_set(config, settings[option].key, optarg, &error);
+			status = vbd_config_set(config, settings[row].key, optarg, &error);
 		if (status)
 			return usage_error(error.text);
 	}
