@@ -148,7 +148,6 @@ char *vbd_ctl_command_operand(const struct vbd_ctl_command *command, size_t i)
 
 /* Arguments of getopt_long(3) for the common options and those of one command. */
 struct getopt_tables {
-	enum vbd_ctl_opt opts[VBD_CTL_OPT_END];
 	size_t count;
 	struct option longs[VBD_CTL_OPT_END + 1];
 	char shorts[2 + 3 * VBD_CTL_OPT_END + 1];
@@ -158,13 +157,12 @@ static void tables_add(struct getopt_tables *tables, const enum vbd_ctl_opt *opt
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opts[i]);
-		struct option *row = &tables->longs[tables->count];
+		struct option *row = &tables->longs[tables->count++];
 		size_t len = strlen(tables->shorts);
 
 		row->name = spec->name;
 		row->has_arg = spec->kind == VBD_CTL_KIND_FLAG ? no_argument : required_argument;
 		row->val = LONG_BASE + (int)opts[i];
-		tables->opts[tables->count++] = opts[i];
 		if (!spec->letter)
 			continue;
 		tables->shorts[len] = spec->letter;
@@ -173,15 +171,17 @@ static void tables_add(struct getopt_tables *tables, const enum vbd_ctl_opt *opt
 	}
 }
 
-/* The option that getopt_long(3) returned or refused; NULL if the tables do not have it. */
-static const enum vbd_ctl_opt *tables_find(const struct getopt_tables *tables, int answer)
+/* The option that getopt_long(3) returned or refused; END if the tables do not have it. */
+static enum vbd_ctl_opt tables_find(const struct getopt_tables *tables, int answer)
 {
 	for (size_t i = 0; i < tables->count; i++) {
-		if (answer == LONG_BASE + (int)tables->opts[i] ||
-			(answer && answer == vbd_ctl_opt_spec(tables->opts[i])->letter))
-			return &tables->opts[i];
+		enum vbd_ctl_opt opt = (enum vbd_ctl_opt)(tables->longs[i].val - LONG_BASE);
+
+		if (answer == tables->longs[i].val ||
+			(answer && answer == vbd_ctl_opt_spec(opt)->letter))
+			return opt;
 	}
-	return NULL;
+	return VBD_CTL_OPT_END;
 }
 
 /* The help command that fits: "verbsctl buffers put --help". */
@@ -234,14 +234,15 @@ static void take_value(struct vbd_ctl_args *args, enum vbd_ctl_opt opt, const ch
 static _Noreturn void refuse_option(const struct vbd_ctl_args *args,
 	const struct getopt_tables *tables, int answer, const char *word)
 {
-	const enum vbd_ctl_opt *opt = tables_find(tables, optopt);
-	const struct vbd_ctl_opt_spec *spec = opt ? vbd_ctl_opt_spec(*opt) : NULL;
+	enum vbd_ctl_opt opt = tables_find(tables, optopt);
+	const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opt);
+	bool known = opt != VBD_CTL_OPT_END;
 	const char *help = help_call(args);
 
-	if (opt && answer == ':')
+	if (known && answer == ':')
 		vbd_ctl_refuse(
 			args, "--%s needs %s; see `%s`", spec->name, spec->placeholder, help);
-	if (opt)
+	if (known)
 		vbd_ctl_refuse(args, "--%s takes no value; see `%s`", spec->name, help);
 	if (optopt)
 		vbd_ctl_refuse(args, "no option -%c; see `%s`", optopt, help);
@@ -263,11 +264,11 @@ static void read_options(struct vbd_ctl_args *args, int argc, char **argv, const
 	opterr = 0;
 	optind = 0; /* getopt_long(3): 0 also resets its internal state */
 	while ((answer = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
-		const enum vbd_ctl_opt *opt = tables_find(&tables, answer);
+		enum vbd_ctl_opt opt = tables_find(&tables, answer);
 
-		if (answer == '?' || answer == ':' || !opt)
+		if (answer == '?' || answer == ':' || opt == VBD_CTL_OPT_END)
 			refuse_option(args, &tables, answer, argv[optind - 1]);
-		take_value(args, *opt, optarg);
+		take_value(args, opt, optarg);
 	}
 }
 

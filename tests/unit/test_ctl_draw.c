@@ -133,7 +133,7 @@ static int set_up(void **state)
 			   "'connections_ended':6,'connections_failed':1,'transfers':4}");
 	test.view = (struct vbd_ctl_top_view){.sort = VBD_CTL_TOP_ID};
 	test.picture = (struct vbd_ctl_top_picture){.server = "http://h:1",
-		.version = "1.2.3",
+		.index = parse("{'version':'1.2.3'}"),
 		.stats = test.stats,
 		.rows = &test.rows,
 		.total = 3,
@@ -207,7 +207,7 @@ CTL_DRAW_TEST(test_draw__an_empty_list_says_why)
 	test.view.ended = true;
 	draws(&test.view, &test.picture);
 	test.picture.stats = NULL;
-	test.picture.version = NULL;
+	test.picture.index = NULL;
 	draws(&test.view, &test.picture);
 }
 

@@ -379,15 +379,15 @@ TEST(test_columns__each_has_its_own_letter_and_name)
 {
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
 		enum vbd_ctl_top_column column = (enum vbd_ctl_top_column)i;
-		const struct vbd_ctl_top_column_spec *spec = vbd_ctl_top_column_spec(column);
+		const struct vbd_ctl_top_column_spec *spec = &vbd_ctl_top_columns[column];
 
-		assert_int_equal(vbd_ctl_top_column_of_letter(spec->letter), column);
-		assert_int_equal(vbd_ctl_top_column_of_name(spec->name), column);
+		assert_int_equal(vbd_ctl_top_column_of(NULL, spec->letter), column);
+		assert_int_equal(vbd_ctl_top_column_of(spec->name, 0), column);
 		assert_true(spec->least <= spec->most);
 		assert_null(strchr("qQrajkgGh?/<> ", spec->letter));
 	}
-	assert_int_equal(vbd_ctl_top_column_of_letter('!'), VBD_CTL_TOP_COLUMN_END);
-	assert_int_equal(vbd_ctl_top_column_of_name("bytes"), VBD_CTL_TOP_COLUMN_END);
+	assert_int_equal(vbd_ctl_top_column_of(NULL, '!'), VBD_CTL_TOP_COLUMN_END);
+	assert_int_equal(vbd_ctl_top_column_of("bytes", 0), VBD_CTL_TOP_COLUMN_END);
 }
 
 TEST(test_columns__numbers_stay_short)

@@ -48,11 +48,11 @@ static char *uptime_of(const json_t *stats)
 
 static void draw_title(const struct vbd_ctl_top_picture *picture)
 {
-	const char *version = picture->version;
+	const char *version = picture->index ? vbd_ctl_fill(picture->index, " {version}") : "";
 
 	put_line(0, VBD_CTL_STYLE_BOLD,
-		vbd_ctl_format("verbsd%s%s at %s%s%s", version ? " " : "", version ? version : "",
-			picture->server, picture->stats ? ", up " : "",
+		vbd_ctl_format("verbsd%s at %s%s%s", version, picture->server,
+			picture->stats ? ", up " : "",
 			picture->stats ? uptime_of(picture->stats) : ""));
 }
 
@@ -77,7 +77,7 @@ static void draw_summary(const struct vbd_ctl_top_picture *picture)
 static char *order_of(
 	const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
 {
-	const char *name = vbd_ctl_top_column_spec(view->sort)->name;
+	const char *name = vbd_ctl_top_columns[view->sort].name;
 	const char *part = "";
 	const char *filter = "";
 
@@ -123,7 +123,7 @@ static void draw_row(const struct vbd_ctl_top_view *view, const struct vbd_ctl_t
 	vbd_ctl_screen_put(line, 0, vbd_ctl_screen_columns(), style, "");
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
 		enum vbd_ctl_top_column column = (enum vbd_ctl_top_column)i;
-		const struct vbd_ctl_top_column_spec *spec = vbd_ctl_top_column_spec(column);
+		const struct vbd_ctl_top_column_spec *spec = &vbd_ctl_top_columns[column];
 		enum vbd_ctl_style cell_style = style;
 		const char *cell;
 
@@ -199,8 +199,7 @@ static char *help_text(void)
 	const char *columns = "";
 
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		const struct vbd_ctl_top_column_spec *spec =
-			vbd_ctl_top_column_spec((enum vbd_ctl_top_column)i);
+		const struct vbd_ctl_top_column_spec *spec = &vbd_ctl_top_columns[i];
 
 		columns = vbd_ctl_format("%s%c  %-10s%s", columns, spec->letter, spec->name,
 			i % 4 == 3 ? "\n" : "  ");

@@ -9,34 +9,21 @@
 /* Over a shorter time the rate would show the jitter of the answers. */
 #define SHORTEST_S 0.05
 
-static const struct vbd_ctl_top_column_spec specs[VBD_CTL_TOP_COLUMN_END] = {
+const struct vbd_ctl_top_column_spec vbd_ctl_top_columns[VBD_CTL_TOP_COLUMN_END] = {
 #define VBD_CTL_TOP_COLUMN_SPEC(sym, name, title, letter, form, path, stays, least, most) \
 	[sym] = {name, title, letter, VBD_CTL_TOP_##form, path, stays, least, most},
 	VBD_CTL_TOP_COLUMN_MAP(VBD_CTL_TOP_COLUMN_SPEC)
 #undef VBD_CTL_TOP_COLUMN_SPEC
 };
 
-const struct vbd_ctl_top_column_spec *vbd_ctl_top_column_spec(enum vbd_ctl_top_column column)
+enum vbd_ctl_top_column vbd_ctl_top_column_of(const char *name, int key)
 {
-	return &specs[column];
-}
+	size_t i = 0;
 
-enum vbd_ctl_top_column vbd_ctl_top_column_of_letter(int key)
-{
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		if (specs[i].letter == key)
-			return (enum vbd_ctl_top_column)i;
-	}
-	return VBD_CTL_TOP_COLUMN_END;
-}
-
-enum vbd_ctl_top_column vbd_ctl_top_column_of_name(const char *name)
-{
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		if (strcmp(specs[i].name, name) == 0)
-			return (enum vbd_ctl_top_column)i;
-	}
-	return VBD_CTL_TOP_COLUMN_END;
+	while (i < VBD_CTL_TOP_COLUMN_END && (name ? strcmp(vbd_ctl_top_columns[i].name, name) != 0
+						   : vbd_ctl_top_columns[i].letter != key))
+		i++;
+	return (enum vbd_ctl_top_column)i;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -172,12 +159,12 @@ char *vbd_ctl_short_ns(double ns)
 
 char *vbd_ctl_top_cell(const json_t *row, enum vbd_ctl_top_column column)
 {
-	const json_t *value = vbd_ctl_json_at(row, specs[column].path);
+	const json_t *value = vbd_ctl_json_at(row, vbd_ctl_top_columns[column].path);
 	double number = json_number_value(value);
 
-	if (specs[column].form == VBD_CTL_TOP_TEXT || !json_is_number(value))
+	if (vbd_ctl_top_columns[column].form == VBD_CTL_TOP_TEXT || !json_is_number(value))
 		return vbd_ctl_cell_text(value);
-	switch (specs[column].form) {
+	switch (vbd_ctl_top_columns[column].form) {
 	case VBD_CTL_TOP_TEXT:
 	case VBD_CTL_TOP_WHOLE:
 		break;
@@ -194,7 +181,7 @@ char *vbd_ctl_top_cell(const json_t *row, enum vbd_ctl_top_column column)
 /* The width of the widest cell of a column, limited by the column's bounds. */
 static size_t wanted_width(json_t *const *rows, size_t count, enum vbd_ctl_top_column column)
 {
-	const struct vbd_ctl_top_column_spec *spec = &specs[column];
+	const struct vbd_ctl_top_column_spec *spec = &vbd_ctl_top_columns[column];
 	size_t width = spec->least;
 
 	for (size_t i = 0; i < count && width < spec->most; i++) {
@@ -213,7 +200,8 @@ static size_t total_width(const struct vbd_ctl_top_layout *layout, bool least)
 
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
 		if (layout->width[i])
-			total += (total ? 1 : 0) + (least ? specs[i].least : layout->width[i]);
+			total += (total ? 1 : 0) +
+				 (least ? vbd_ctl_top_columns[i].least : layout->width[i]);
 	}
 	return total;
 }
@@ -224,7 +212,8 @@ static bool drop_one(struct vbd_ctl_top_layout *layout)
 	size_t dropped = VBD_CTL_TOP_ID;
 
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		if (layout->width[i] && specs[i].stays < specs[dropped].stays)
+		if (layout->width[i] &&
+			vbd_ctl_top_columns[i].stays < vbd_ctl_top_columns[dropped].stays)
 			dropped = i;
 	}
 	if (dropped == VBD_CTL_TOP_ID)
@@ -240,7 +229,7 @@ static bool narrow_one(struct vbd_ctl_top_layout *layout)
 	size_t widest = VBD_CTL_TOP_COLUMN_END;
 
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		if (layout->width[i] > specs[i].least &&
+		if (layout->width[i] > vbd_ctl_top_columns[i].least &&
 			(widest == VBD_CTL_TOP_COLUMN_END ||
 				layout->width[i] > layout->width[widest]))
 			widest = i;
@@ -273,7 +262,7 @@ struct vbd_ctl_top_layout vbd_ctl_top_layout(
 static bool matches(const json_t *row, const char *filter)
 {
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		if (specs[i].form <= VBD_CTL_TOP_WHOLE &&
+		if (vbd_ctl_top_columns[i].form <= VBD_CTL_TOP_WHOLE &&
 			strcasestr(vbd_ctl_top_cell(row, (enum vbd_ctl_top_column)i), filter))
 			return true;
 	}
@@ -285,13 +274,13 @@ static bool matches(const json_t *row, const char *filter)
 static int compare_rows(
 	const json_t *a, const json_t *b, enum vbd_ctl_top_column column, bool reverse)
 {
-	const json_t *of_a = vbd_ctl_json_at(a, specs[column].path);
-	const json_t *of_b = vbd_ctl_json_at(b, specs[column].path);
-	bool falling = (specs[column].form > VBD_CTL_TOP_WHOLE) != reverse;
+	const json_t *of_a = vbd_ctl_json_at(a, vbd_ctl_top_columns[column].path);
+	const json_t *of_b = vbd_ctl_json_at(b, vbd_ctl_top_columns[column].path);
+	bool falling = (vbd_ctl_top_columns[column].form > VBD_CTL_TOP_WHOLE) != reverse;
 	double left = json_number_value(of_a), right = json_number_value(of_b);
 	int order = (left > right) - (left < right);
 
-	if (specs[column].form == VBD_CTL_TOP_TEXT) {
+	if (vbd_ctl_top_columns[column].form == VBD_CTL_TOP_TEXT) {
 		const char *text_a = vbd_ctl_cell_text(of_a), *text_b = vbd_ctl_cell_text(of_b);
 
 		order = strcmp(text_a, text_b);
@@ -420,7 +409,7 @@ static void sort_by(struct vbd_ctl_top_view *view, enum vbd_ctl_top_column colum
 static bool list_key(struct vbd_ctl_top_view *view, int key, size_t page_lines)
 {
 	long at = moved(key, view->chosen_at, view->shown_count, page_lines);
-	enum vbd_ctl_top_column column = vbd_ctl_top_column_of_letter(key);
+	enum vbd_ctl_top_column column = vbd_ctl_top_column_of(NULL, key);
 
 	if (at >= 0) {
 		choose(view, (size_t)at);

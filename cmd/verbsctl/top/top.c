@@ -23,9 +23,8 @@ struct top {
 	struct vbd_ctl *ctl;
 	struct vbd_ctl_top_view view;
 	struct vbd_ctl_rows rows;
-	json_t *stats;
-	char *server_id; /* server_id of the run that the rows come from */
-	char *version;
+	json_t *stats; /* of the run that the rows come from */
+	json_t *index;
 	char *detail;
 	uint64_t detail_id; /* id of the connection that `detail` describes */
 	uint64_t total;
@@ -46,7 +45,7 @@ static void draw(struct top *top)
 	bool slow = top->asked_ns && now_ns - top->asked_ns > SLOW_NS;
 	const struct vbd_ctl_top_picture picture = {
 		.server = top->ctl->http.shown,
-		.version = top->version,
+		.index = top->index,
 		.stats = top->stats,
 		.rows = &top->rows,
 		.total = top->total,
@@ -126,31 +125,34 @@ static json_t *get(struct top *top, const char *path, long *ret_status)
 	return json;
 }
 
-/* Fetches the counters of the daemon, and its server_id, which shows a restart. */
+/* Replaces an owned value by a reference to another one, which may be NULL. */
+static void set_json(json_t **owned, json_t *json)
+{
+	json_decref(*owned);
+	*owned = json_incref(json);
+}
+
+/* Fetches the counters of the daemon, whose server_id shows a restart. */
 static bool fetch_stats(struct top *top)
 {
 	long status;
 	json_t *stats = get(top, "/v1/stats", &status);
-	const char *id = vbd_ctl_json_text(stats, "server_id");
-	json_t *index;
+	const char *before = vbd_ctl_json_text(top->stats, "server_id");
+	bool goes_on = before && vbd_ctl_json_is(stats, "server_id", before);
 
 	if (!stats)
 		return false;
-	json_decref(top->stats);
-	top->stats = json_incref(stats);
-	if (id && top->server_id && strcmp(id, top->server_id) == 0)
-		return true;
-	if (top->server_id) {
+	if (before && !goes_on) {
 		top->news = "verbsd was restarted; what was open before has ended";
 		top->news_ns = vbd_clock_mono_ns();
 	}
+	set_json(&top->stats, stats);
+	if (goes_on)
+		return true;
 	vbd_ctl_rows_fini(&top->rows);
 	vbd_ctl_top_view_take(&top->view, &top->rows);
-	set_text(&top->server_id, id);
-	index = get(top, "/v1", &status);
-	set_text(
-		&top->version, index ? vbd_ctl_cell_text(vbd_ctl_json_at(index, "version")) : NULL);
-	return index;
+	set_json(&top->index, get(top, "/v1", &status));
+	return top->index;
 }
 
 static json_t *get_list(struct top *top)
@@ -257,7 +259,7 @@ static uint64_t take_options(struct top *top)
 				       ? args->number[VBD_CTL_OPT_TOP_INTERVAL]
 				       : INTERVAL_MS;
 
-	top->view.sort = sort ? vbd_ctl_top_column_of_name(sort) : VBD_CTL_TOP_SENT_RATE;
+	top->view.sort = sort ? vbd_ctl_top_column_of(sort, 0) : VBD_CTL_TOP_SENT_RATE;
 	top->view.ended = vbd_ctl_args_has(args, VBD_CTL_OPT_ALL);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		vbd_ctl_refuse(args, "needs a terminal to draw on; " ELSEWHERE);
@@ -280,8 +282,7 @@ static void fini(struct top *top)
 	vbd_ctl_top_view_fini(&top->view);
 	vbd_ctl_rows_fini(&top->rows);
 	json_decref(top->stats);
-	free(top->server_id);
-	free(top->version);
+	json_decref(top->index);
 	free(top->detail);
 	free(top->trouble);
 }

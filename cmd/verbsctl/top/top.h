@@ -67,6 +67,8 @@ struct vbd_ctl_top_column_spec {
 	size_t most;
 };
 
+extern const struct vbd_ctl_top_column_spec vbd_ctl_top_columns[VBD_CTL_TOP_COLUMN_END];
+
 /*
  * One snapshot of all connections. A row is a connection of the server, with what is computed in
  * its member `top`: rates are per second since the snapshot before, and missing in the first one.
@@ -101,14 +103,9 @@ struct vbd_ctl_top_layout {
 	size_t width[VBD_CTL_TOP_COLUMN_END];
 };
 
-/** vbd_ctl_top_column_spec - the row of a column */
-const struct vbd_ctl_top_column_spec *vbd_ctl_top_column_spec(enum vbd_ctl_top_column column);
-
-/** vbd_ctl_top_column_of_letter - the column that the key sorts by; END if there is none */
-enum vbd_ctl_top_column vbd_ctl_top_column_of_letter(int key);
-
-/** vbd_ctl_top_column_of_name - the column with this name of --sort; END if there is none */
-enum vbd_ctl_top_column vbd_ctl_top_column_of_name(const char *name);
+/** vbd_ctl_top_column_of - the column with this name of --sort, or else the column that the key
+ * sorts by; END if there is none; NULL: by the key alone */
+enum vbd_ctl_top_column vbd_ctl_top_column_of(const char *name, int key);
 
 /** vbd_ctl_top_cell - format a column of a row */
 char *vbd_ctl_top_cell(const json_t *row, enum vbd_ctl_top_column column);
@@ -213,7 +210,7 @@ void vbd_ctl_top_view_fini(struct vbd_ctl_top_view *view);
 /* The content of a picture. All pointers are borrowed; those that may be NULL say so. */
 struct vbd_ctl_top_picture {
 	const char *server;  /* address of the server */
-	const char *version; /* version of the daemon; NULL until known */
+	const json_t *index; /* answer of GET /v1; NULL before the first answer */
 	const json_t *stats; /* answer of GET /v1/stats; NULL before the first answer */
 	const struct vbd_ctl_rows *rows;
 	uint64_t total;	      /* number of connections on the server */
