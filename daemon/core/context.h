@@ -21,6 +21,7 @@
 #include "daemon/core/registry.h"
 #include "daemon/core/turns.h"
 #include "rdma/conn/conn_fsm.h"
+#include "rdma/data/transfer.h"
 #include "rdma/device/op.h"
 #include "rdma/names/rejection.h"
 #include "rdma/names/reason.h"
@@ -132,7 +133,7 @@ struct vbd_daemon {
 	uint64_t connections_accepted; /* by listeners, or not decided; and not ended */
 	uint64_t connects_refused[VBD_CONNECT_REFUSAL_COUNT];
 	uint32_t receives_open; /* transfers with op recv that have not ended */
-	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
+	uint64_t transfers_ended[VBD_TRANSFER_STATE_COUNT];
 	uint64_t probes_done, probes_failed, probes_cancelled;
 	uint64_t windows_revoked, windows_failed;
 	struct vbd_daemon_times times;

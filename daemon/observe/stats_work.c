@@ -160,10 +160,11 @@ void vbd_stats_walk_transfers(const struct vbd_daemon *daemon, const struct vbd_
 	};
 
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
-	vbd_stat_put_of(walk, &ended_row, "done", daemon->transfers_done);
-	vbd_stat_put_of(walk, &ended_row, "failed", daemon->transfers_failed);
-	vbd_stat_put_of(walk, &ended_row, "cancelled", daemon->transfers_cancelled);
-	vbd_stat_put_of(walk, &ended_row, "timed_out", daemon->transfers_timed_out);
+	for (enum vbd_transfer_state state = 0; state < VBD_TRANSFER_STATE_COUNT; state++) {
+		if (vbd_transfer_state_ended(state))
+			vbd_stat_put_of(walk, &ended_row, vbd_transfer_state_name(state),
+				daemon->transfers_ended[state]);
+	}
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
 		vbd_stat_put_times(walk, &queue_row, vbd_op_name(op), &daemon->times.queued[op]);
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)

@@ -15,29 +15,6 @@ static struct vbd_transfer_record *record_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
 }
 
-static void count_end(struct vbd_daemon *daemon, enum vbd_transfer_state state)
-{
-	switch (state) {
-	case VBD_TRANSFER_DONE:
-		daemon->transfers_done++;
-		break;
-	case VBD_TRANSFER_FAILED:
-		daemon->transfers_failed++;
-		break;
-	case VBD_TRANSFER_CANCELLED:
-		daemon->transfers_cancelled++;
-		break;
-	case VBD_TRANSFER_TIMED_OUT:
-		daemon->transfers_timed_out++;
-		break;
-	case VBD_TRANSFER_QUEUED:
-	case VBD_TRANSFER_RUNNING:
-	case VBD_TRANSFER_CANCELLING:
-	case VBD_TRANSFER_STATE_COUNT:
-		break;
-	}
-}
-
 static void time_transfer(struct vbd_daemon *daemon, const struct vbd_transfer *transfer)
 {
 	uint64_t started_ns = vbd_counter_get(&transfer->started_ns);
@@ -84,7 +61,7 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 		vbd_transfer_problem(&record->object, &error);
 	(void)vbd_qp_owner_text(record->qp, owner);
 	release_resources(record);
-	count_end(daemon, transfer->state);
+	daemon->transfers_ended[transfer->state]++;
 	time_transfer(daemon, transfer);
 	vbd_object_end(&record->object);
 	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_ENDED,

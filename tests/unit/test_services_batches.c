@@ -169,7 +169,7 @@ SVC_TEST(test_services_batches__a_turn_cancels_a_few_of_many)
 	}
 	svc_close(svc, scene.pair.active);
 	wait_for_end(svc, batch);
-	assert_int_equal(svc->daemon->transfers_cancelled, VBD_BATCH_MAX);
+	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_CANCELLED], VBD_BATCH_MAX);
 }
 
 SVC_TEST(test_services_batches__a_deletion_cancels_what_runs)
@@ -182,7 +182,7 @@ SVC_TEST(test_services_batches__a_deletion_cancels_what_runs)
 	assert_false(vbd_object_delete(&batch->object));
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->transfer_batches) == 0);
 	assert_int_equal(svc->daemon->transfers->open, 0);
-	assert_int_equal(svc->daemon->transfers_cancelled, COUNT);
+	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_CANCELLED], COUNT);
 	assert_int_equal(vbd_registry_count(svc->daemon->transfers), COUNT);
 }
 

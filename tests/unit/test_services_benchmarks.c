@@ -114,7 +114,7 @@ SVC_TEST(test_services_benchmarks__each_op_runs_so_often_with_every_kind_of_memo
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_BENCHMARK_ENDED), 9);
 	/* Benchmarks do not count in the wire times of other transfers. */
 	assert_int_equal(vbd_counter_get(&svc->daemon->times.wire[VBD_OP_WRITE].count), 0);
-	assert_int_equal(svc->daemon->transfers_done, 9);
+	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_DONE], 9);
 }
 
 SVC_TEST(test_services_benchmarks__its_transfer_is_one_like_any_other)
@@ -151,7 +151,7 @@ SVC_TEST(test_services_benchmarks__one_by_time_ends_well_when_it_is_up)
 	assert_true(benchmark->result.messages > 0);
 	assert_true(benchmark->result.elapsed_ns >= 5000000);
 	assert_int_equal(benchmark->result.bytes, benchmark->result.messages * 48);
-	assert_int_equal(svc->daemon->transfers_done, 1);
+	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_DONE], 1);
 }
 
 SVC_TEST(test_services_benchmarks__a_cancel_keeps_the_result_so_far)

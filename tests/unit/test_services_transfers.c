@@ -88,7 +88,7 @@ SVC_TEST(test_services_transfers__a_write_and_a_read)
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
 	assert_memory_equal(UNIT_BYTES(&scene.here->mem), UNIT_BYTES(&scene.there->mem), 10000);
 	assert_int_equal(svc->daemon->transfers->open, 0);
-	assert_int_equal(svc->daemon->transfers_done, 1);
+	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_DONE], 1);
 	assert_int_equal(scene.here->users, 0);
 	assert_int_equal(scene.here->refs, 0);
 	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 10);
@@ -237,7 +237,7 @@ SVC_TEST(test_services_transfers__long_messages_have_so_many_slots)
 		wait_for_end(svc, records[i]);
 	SVC_UNTIL(svc, scene.pair.active->object.ended);
 	assert_int_equal(svc->daemon->transfers->open, 0);
-	assert_int_equal(svc->daemon->transfers_failed, VBD_MSGPOOL_SLOTS + 1);
+	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_FAILED], VBD_MSGPOOL_SLOTS + 1);
 	vbd_connection_close(scene.pair.passive);
 }
 
@@ -317,7 +317,7 @@ SVC_TEST(test_services_transfers__what_must_go_inline_has_to_fit)
 	spec.length_bytes = 2 * VBD_INLINE_BYTES;
 	spec.chunk_bytes = VBD_INLINE_BYTES;
 	wait_for_end(svc, begin(&scene, &spec));
-	assert_int_equal(svc->daemon->transfers_done, 1);
+	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_DONE], 1);
 }
 
 /* A work request of as many ranges, in two buffers: each but the first has one byte. */
@@ -556,7 +556,7 @@ SVC_TEST(test_services_transfers__a_cancel_ends_it)
 	wait_for_end(svc, first);
 	assert_int_equal(first->transfer.state, VBD_TRANSFER_CANCELLED);
 	assert_int_equal(vbd_counter_get(&first->transfer.bytes_done), 4000);
-	assert_int_equal(svc->daemon->transfers_cancelled, 2);
+	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_CANCELLED], 2);
 	assert_int_equal(scene.pair.active->conn->state, VBD_CONN_ESTABLISHED);
 }
 
@@ -575,7 +575,7 @@ SVC_TEST(test_services_transfers__a_deadline_stops_what_waits)
 	assert_int_equal(waiting->transfer.state, VBD_TRANSFER_TIMED_OUT);
 	vbd_object_problem(&waiting->object, &problem);
 	assert_int_equal(problem.status, VBD_E_TIMED_OUT);
-	assert_int_equal(svc->daemon->transfers_timed_out, 1);
+	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_TIMED_OUT], 1);
 	assert_int_equal(running->transfer.state, VBD_TRANSFER_RUNNING);
 	assert_int_equal(scene.pair.active->conn->state, VBD_CONN_ESTABLISHED);
 }
@@ -660,7 +660,7 @@ SVC_TEST(test_services_transfers__a_message_is_no_longer_than_the_device_sends)
 	wait_for_end(svc, begin(&scene, &spec));
 	spec.repeats = 2;
 	assert_refused(&scene, &spec, VBD_E_OUT_OF_RANGE, "/size_bytes");
-	assert_int_equal(svc->daemon->transfers_done, 2);
+	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_DONE], 2);
 	device->attr.max_msg_bytes = max_msg_bytes;
 }
 
@@ -710,7 +710,7 @@ SVC_TEST(test_services_transfers__a_wrong_key_fails_it_and_its_connection_only)
 	assert_int_equal(scene.pair.passive->conn->refusal, VBD_REFUSAL_ASYNC_EVENT);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_SECURITY_PEER_REFUSED), 1);
 	assert_int_equal(svc->daemon->peer_refusals[VBD_REFUSAL_ASYNC_EVENT], 1);
-	assert_int_equal(svc->daemon->transfers_failed, 2);
+	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_FAILED], 2);
 	assert_int_equal(other.active->conn->state, VBD_CONN_ESTABLISHED);
 	assert_int_equal(other.passive->conn->state, VBD_CONN_ESTABLISHED);
 }
@@ -737,7 +737,7 @@ SVC_TEST(test_services_transfers__the_newest_records_are_kept)
 	vbd_object_delete(svc_find(svc->daemon->transfers, "5", &svc->err));
 	svc_turn(svc);
 	assert_int_equal(svc->daemon->transfers->ended.count, 1);
-	assert_int_equal(svc->daemon->transfers_done, 5);
+	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_DONE], 5);
 }
 
 SVC_TEST(test_services_transfers__a_refusal_names_both_in_full)

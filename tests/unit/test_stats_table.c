@@ -323,10 +323,10 @@ SVC_TEST(test_stats_table__each_end_has_its_number)
 	daemon->connections_failed = 11;
 	assert_number(svc, 11, "connections_failed");
 	assert_number(svc, 42, "connections_ended");
-	daemon->transfers_done = 1;
-	daemon->transfers_failed = 2;
-	daemon->transfers_cancelled = 3;
-	daemon->transfers_timed_out = 4;
+	daemon->transfers_ended[VBD_TRANSFER_DONE] = 1;
+	daemon->transfers_ended[VBD_TRANSFER_FAILED] = 2;
+	daemon->transfers_ended[VBD_TRANSFER_CANCELLED] = 3;
+	daemon->transfers_ended[VBD_TRANSFER_TIMED_OUT] = 4;
 	daemon->probes_done = 5;
 	daemon->probes_failed = 6;
 	daemon->probes_cancelled = 60;

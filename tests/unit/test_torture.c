@@ -254,13 +254,13 @@ static bool move(struct life *life)
 	if (ask(life, VBD_METHOD_POST, "/v1/transfers", body) >= 400)
 		return false;
 	SVC_UNTIL(life->svc, daemon->transfers->open == 0);
-	return daemon->transfers_done == 1;
+	return daemon->transfers_ended[VBD_TRANSFER_DONE] == 1;
 }
 
 /* A transfer that failed has taken its connection along, which comes back by itself. */
 static void moved(struct life *life)
 {
-	if (life->svc->daemon->transfers_done == 0) {
+	if (life->svc->daemon->transfers_ended[VBD_TRANSFER_DONE] == 0) {
 		SVC_UNTIL(life->svc, kept(life, "to-door")->state == VBD_KEPT_UP);
 		assert_true(move(life));
 	}
