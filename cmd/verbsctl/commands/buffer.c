@@ -170,17 +170,12 @@ static void send_file(struct vbd_ctl *ctl, const char *path, struct vbd_ctl_uplo
 			ctl->args.operands[1]);
 }
 
-/* Whether an option that describes a new buffer was given. */
+/* Whether an option that describes a new buffer was given. The other members of the body are the
+ * name and the offset. */
 static bool describes_buffer(const struct vbd_ctl_args *args)
 {
-	for (size_t i = 0; i < args->command->option_count; i++) {
-		enum vbd_ctl_opt opt = args->command->options[i];
-
-		if (vbd_ctl_args_has(args, opt) && opt != VBD_CTL_OPT_OFFSET &&
-			vbd_ctl_opt_spec(opt)->member)
-			return true;
-	}
-	return false;
+	return json_object_size(vbd_ctl_args_body(args)) >
+	       1U + vbd_ctl_args_has(args, VBD_CTL_OPT_OFFSET);
 }
 
 struct filling {

@@ -70,20 +70,20 @@ static void take_next(struct reader *reader, const json_t *page)
 }
 
 /* Removes all but the last @lines items. */
-static void keep_last(json_t *items, uint64_t lines)
+static void keep_last(json_t *log, uint64_t lines)
 {
+	const json_t *items = vbd_ctl_json_at(log, "items");
 	size_t count = json_array_size(items);
 	json_t *last;
 
 	if (count <= lines)
 		return;
-	last = vbd_ctl_json_keep(vbd_ctl_must(json_array()));
+	last = vbd_ctl_must(json_array());
 	for (size_t i = count - (size_t)lines; i < count; i++) {
 		if (json_array_append(last, json_array_get(items, i)) < 0)
 			vbd_ctl_must(NULL);
 	}
-	if (json_array_clear(items) < 0 || json_array_extend(items, last) < 0)
-		vbd_ctl_must(NULL);
+	vbd_ctl_json_set(log, "items", last);
 }
 
 static void put_items(struct reader *reader, const json_t *items)
@@ -130,22 +130,20 @@ static void put_log(struct reader *reader)
 	bool has_after = vbd_ctl_args_has(args, VBD_CTL_OPT_AFTER);
 	uint64_t lines = UINT64_MAX;
 	uint64_t after = number_of(reader->after);
-	json_t *items;
 	json_t *log;
 
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_LINES))
 		lines = args->number[VBD_CTL_OPT_LINES];
 	log = vbd_ctl_fetch_list(reader->ctl, "/v1/events", reader->after);
 	take_next(reader, log);
-	items = vbd_ctl_json_at(log, "items");
-	keep_last(items, lines);
+	keep_last(log, lines);
 	/* Report lost events only if the user named a start with --after. */
 	if (has_after)
 		tell_lost(log, after);
 	if (reader->ctl->json && !reader->follows)
 		vbd_ctl_json_put(stdout, log);
 	else
-		put_items(reader, items);
+		put_items(reader, vbd_ctl_json_at(log, "items"));
 }
 
 static void put_page(struct reader *reader, const json_t *page, uint64_t asked_ns)

@@ -167,32 +167,24 @@ static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 static bool set_address(json_t *body, const char *members, bool port_needed, const char *text)
 {
 	const char *comma = strchr(members, ',');
-	const char *colon = strrchr(text, ':');
-	const char *host = text;
-	size_t len = strlen(text);
+	bool brackets = *text == '[';
+	const char *host = text + brackets;
+	size_t len = strcspn(host, brackets ? "]" : ":");
+	const char *end = host + len;
 	uint64_t port;
 
-	if (*text == '[') {
-		const char *end = strchr(text, ']');
-
-		if (!end || (end[1] && end[1] != ':'))
-			return false;
-		host = text + 1;
-		len = (size_t)(end - host);
-		colon = end[1] ? end + 1 : NULL;
-	} else if (colon && strchr(text, ':') != colon) {
-		/* In an IPv6 address without brackets the start of a port can't be told. */
-		colon = NULL;
-	} else if (colon) {
-		len = (size_t)(colon - text);
-	}
-	if (len == 0 || (port_needed && !colon))
+	if (brackets && *end++ != ']')
 		return false;
-	if (colon && !vbd_parse_uint(colon + 1, &port))
+	/* In an IPv6 address without brackets the start of a port can't be told. */
+	if (!brackets && *end && strchr(end + 1, ':')) {
+		len = strlen(text);
+		end = text + len;
+	}
+	if (len == 0 || (*end ? *end != ':' || !vbd_parse_uint(end + 1, &port) : port_needed))
 		return false;
 	vbd_ctl_json_set(body, vbd_ctl_format("%.*s", (int)(comma - members), members),
 		json_stringn(host, len));
-	if (colon)
+	if (*end)
 		vbd_ctl_json_set(body, comma + 1, json_integer((json_int_t)port));
 	return true;
 }

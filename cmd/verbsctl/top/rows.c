@@ -269,18 +269,20 @@ static bool matches(const json_t *row, const char *filter)
 	return false;
 }
 
-/* Negative if @a comes first. An unknown value comes last in either order; rows with equal values
- * are ordered by id. */
-static int compare_rows(
-	const json_t *a, const json_t *b, enum vbd_ctl_top_column column, bool reverse)
+/* Negative if the first row comes first. An unknown value comes last in either order; rows with
+ * equal values are ordered by id. */
+static int compare(const void *first, const void *second, void *arg)
 {
-	const json_t *of_a = vbd_ctl_json_at(a, vbd_ctl_top_columns[column].path);
-	const json_t *of_b = vbd_ctl_json_at(b, vbd_ctl_top_columns[column].path);
-	bool falling = (vbd_ctl_top_columns[column].form > VBD_CTL_TOP_WHOLE) != reverse;
+	const struct vbd_ctl_top_view *view = arg;
+	const struct vbd_ctl_top_column_spec *column = &vbd_ctl_top_columns[view->sort];
+	const json_t *a = *(json_t *const *)first, *b = *(json_t *const *)second;
+	const json_t *of_a = vbd_ctl_json_at(a, column->path);
+	const json_t *of_b = vbd_ctl_json_at(b, column->path);
+	bool falling = (column->form > VBD_CTL_TOP_WHOLE) != view->reverse;
 	double left = json_number_value(of_a), right = json_number_value(of_b);
 	int order = (left > right) - (left < right);
 
-	if (vbd_ctl_top_columns[column].form == VBD_CTL_TOP_TEXT) {
+	if (column->form == VBD_CTL_TOP_TEXT) {
 		const char *text_a = vbd_ctl_cell_text(of_a), *text_b = vbd_ctl_cell_text(of_b);
 
 		order = strcmp(text_a, text_b);
@@ -293,13 +295,6 @@ static int compare_rows(
 		return falling ? -order : order;
 	return (int)(number_of(a, "id") > number_of(b, "id")) -
 	       (int)(number_of(a, "id") < number_of(b, "id"));
-}
-
-static int compare(const void *a, const void *b, void *arg)
-{
-	const struct vbd_ctl_top_view *view = arg;
-
-	return compare_rows(*(json_t *const *)a, *(json_t *const *)b, view->sort, view->reverse);
 }
 
 static void choose(struct vbd_ctl_top_view *view, size_t at)
@@ -392,19 +387,6 @@ static long moved(int key, size_t at, size_t count, size_t page_lines)
 	}
 }
 
-/* The column @step places to the right of a column; negative to the left. */
-static enum vbd_ctl_top_column neighbour(enum vbd_ctl_top_column column, int step)
-{
-	return (enum vbd_ctl_top_column)(
-		((int)column + step + VBD_CTL_TOP_COLUMN_END) % VBD_CTL_TOP_COLUMN_END);
-}
-
-static void sort_by(struct vbd_ctl_top_view *view, enum vbd_ctl_top_column column)
-{
-	view->reverse = column == view->sort && !view->reverse;
-	view->sort = column;
-}
-
 /* Returns whether other data has to be fetched. */
 static bool list_key(struct vbd_ctl_top_view *view, int key, size_t page_lines)
 {
@@ -415,10 +397,12 @@ static bool list_key(struct vbd_ctl_top_view *view, int key, size_t page_lines)
 		choose(view, (size_t)at);
 		view->holds = view->chosen_at > 0;
 	} else if (column != VBD_CTL_TOP_COLUMN_END) {
-		sort_by(view, column);
+		view->reverse = column == view->sort && !view->reverse;
+		view->sort = column;
 	} else if (key == '<' || key == '>') {
 		view->reverse = false;
-		view->sort = neighbour(view->sort, key == '<' ? -1 : 1);
+		view->sort = (view->sort + (key == '<' ? VBD_CTL_TOP_COLUMN_END - 1 : 1)) %
+			     VBD_CTL_TOP_COLUMN_END;
 	} else if (key == 'r') {
 		view->reverse = !view->reverse;
 	} else if (key == '/') {
