@@ -36,11 +36,6 @@ bool vbd_places_add(struct vbd_places *places, uint64_t id, struct vbd_object *o
 	return true;
 }
 
-void vbd_places_take_last(struct vbd_places *places)
-{
-	places->count--;
-}
-
 /* The index of the first place whose id is @id or above. */
 static size_t find(const struct vbd_places *places, uint64_t id)
 {
@@ -71,7 +66,13 @@ static void close_gaps(struct vbd_places *places)
 
 void vbd_places_remove(struct vbd_places *places, uint64_t id)
 {
-	places->places[find(places, id)].object = NULL;
+	size_t i = find(places, id);
+
+	if (i + 1 == places->count) {
+		places->count--;
+		return;
+	}
+	places->places[i].object = NULL;
 	places->gaps++;
 	if (places->gaps > GAPS_MIN && places->gaps > places->count / 2)
 		close_gaps(places);
@@ -85,6 +86,13 @@ void vbd_places_exchange(struct vbd_places *places, uint64_t id, uint64_t other_
 
 	one->object = other->object;
 	other->object = object;
+}
+
+struct vbd_object *vbd_places_find(const struct vbd_places *places, uint64_t id)
+{
+	size_t i = find(places, id);
+
+	return i < places->count && places->places[i].id == id ? places->places[i].object : NULL;
 }
 
 struct vbd_object *vbd_places_after(const struct vbd_places *places, uint64_t id)
@@ -182,9 +190,7 @@ bool vbd_record_add(struct vbd_record *record)
 
 struct vbd_record *vbd_record_find(const struct vbd_registry *registry, uint64_t id)
 {
-	struct vbd_object *object = id ? vbd_places_after(&registry->past, id - 1) : NULL;
-
-	return object && object->id == id ? vbd_record_of(object) : NULL;
+	return vbd_record_of(vbd_places_find(&registry->past, id));
 }
 
 struct vbd_record *vbd_record_find_name(

@@ -71,7 +71,6 @@ void vbd_registry_init(struct vbd_registry *registry, const char *singular, cons
 void vbd_registry_fini(struct vbd_registry *registry)
 {
 	HASH_CLEAR(by_name, registry->by_name);
-	HASH_CLEAR(by_id, registry->by_id);
 	vbd_places_fini(&registry->places);
 }
 
@@ -134,15 +133,9 @@ enum vbd_status vbd_registry_check(const struct vbd_registry *registry,
 	return VBD_OK;
 }
 
-/* uthash leaves the handle's table NULL if it has no memory to grow. */
 /* NOLINTBEGIN(readability-function-size): the length comes from uthash's macros */
-static bool insert_id(struct vbd_registry *registry, struct vbd_object *object)
-{
-	HASH_ADD(by_id, registry->by_id, id, sizeof(object->id), object);
-	return object->by_id.tbl != NULL;
-}
-
-/* Until a former holder of the name is removed, there are two objects of one key. */
+/* Until a former holder of the name is removed, there are two objects of one key. uthash leaves the
+ * handle's table NULL if it has no memory to grow. */
 static bool hash_name(struct vbd_registry *registry, struct vbd_object *object)
 {
 	HASH_ADD_KEYPTR(by_name, registry->by_name, object->name, strlen(object->name), object);
@@ -156,26 +149,6 @@ static void unhash_name(struct vbd_registry *registry, struct vbd_object *object
 	memset(&object->by_name, 0, sizeof(object->by_name));
 }
 /* NOLINTEND(readability-function-size) */
-
-static void delete_id(struct vbd_registry *registry, struct vbd_object *object)
-{
-	HASH_DELETE(by_id, registry->by_id, object);
-}
-
-/* An object of the registry gets another id, which one that is yet to be moved may have as well.
- * Without an expansion of the table nothing is allocated, so that this can't fail. */
-/* NOLINTNEXTLINE(readability-function-size): the length comes from uthash's macros */
-static void rehash_id(struct vbd_registry *registry, struct vbd_object *object, uint64_t id)
-{
-	UT_hash_table *table = object->by_id.tbl;
-	unsigned int noexpand = table->noexpand;
-
-	delete_id(registry, object);
-	object->id = id;
-	table->noexpand = 1;
-	HASH_ADD(by_id, registry->by_id, id, sizeof(object->id), object);
-	table->noexpand = noexpand;
-}
 
 static bool insert_name(struct vbd_registry *registry, struct vbd_object *object)
 {
@@ -216,12 +189,9 @@ static bool insert(struct vbd_registry *registry, struct vbd_object *object)
 {
 	if (!vbd_places_add(&registry->places, object->id, object))
 		return false;
-	if (insert_id(registry, object)) {
-		if (insert_name(registry, object))
-			return true;
-		delete_id(registry, object);
-	}
-	vbd_places_take_last(&registry->places);
+	if (insert_name(registry, object))
+		return true;
+	vbd_places_remove(&registry->places, object->id);
 	return false;
 }
 
@@ -277,7 +247,6 @@ void vbd_registry_remove(struct vbd_registry *registry, struct vbd_object *objec
 	if (!object->id)
 		return;
 	delete_name(registry, object);
-	delete_id(registry, object);
 	vbd_places_remove(&registry->places, object->id);
 	object->id = 0;
 }
@@ -285,19 +254,16 @@ void vbd_registry_remove(struct vbd_registry *registry, struct vbd_object *objec
 void vbd_registry_exchange(
 	struct vbd_registry *registry, struct vbd_object *object, struct vbd_object *other)
 {
-	uint64_t id = object->id, other_id = other->id;
+	uint64_t id = object->id;
 
-	vbd_places_exchange(&registry->places, id, other_id);
-	rehash_id(registry, object, other_id);
-	rehash_id(registry, other, id);
+	vbd_places_exchange(&registry->places, id, other->id);
+	object->id = other->id;
+	other->id = id;
 }
 
 struct vbd_object *vbd_registry_find_id(const struct vbd_registry *registry, uint64_t id)
 {
-	struct vbd_object *object;
-
-	HASH_FIND(by_id, registry->by_id, &id, sizeof(id), object);
-	return object;
+	return vbd_places_find(&registry->places, id);
 }
 
 struct vbd_object *vbd_registry_find_name(const struct vbd_registry *registry, const char *name)
@@ -368,17 +334,17 @@ void *vbd_registry_find_for(const struct vbd_registry *registry, const struct vb
 
 uint64_t vbd_registry_count(const struct vbd_registry *registry)
 {
-	return HASH_CNT(by_id, registry->by_id);
+	return registry->places.count - registry->places.gaps;
 }
 
 struct vbd_object *vbd_registry_first(const struct vbd_registry *registry)
 {
-	return registry->by_id;
+	return vbd_registry_after(registry, 0);
 }
 
 struct vbd_object *vbd_registry_next(const struct vbd_object *object)
 {
-	return object->by_id.next;
+	return vbd_registry_after(object->registry, object->id);
 }
 
 struct vbd_object *vbd_registry_after(const struct vbd_registry *registry, uint64_t id)

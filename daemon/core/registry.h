@@ -39,14 +39,15 @@ void vbd_places_fini(struct vbd_places *places);
 bool vbd_places_add(
 	struct vbd_places *places, uint64_t id, struct vbd_object *object) VBD_MUST_CHECK;
 
-/** vbd_places_take_last - undo the last vbd_places_add(), at once */
-void vbd_places_take_last(struct vbd_places *places);
-
-/** vbd_places_remove - remove an object that was added; on average this moves one other */
+/** vbd_places_remove - remove an object that was added; on average this moves one other. The last
+ * one leaves nothing behind: its id may be added again. */
 void vbd_places_remove(struct vbd_places *places, uint64_t id);
 
 /** vbd_places_exchange - the objects that were added with @id and @other_id change places */
 void vbd_places_exchange(struct vbd_places *places, uint64_t id, uint64_t other_id);
+
+/** vbd_places_find - the object with @id; NULL if there is none */
+struct vbd_object *vbd_places_find(const struct vbd_places *places, uint64_t id);
 
 /** vbd_places_after - the object with the lowest id above @id; NULL if there is none */
 struct vbd_object *vbd_places_after(const struct vbd_places *places, uint64_t id);
@@ -109,8 +110,7 @@ struct vbd_tally vbd_tally_seen(
 struct vbd_object {
 	uint64_t id;		   /* 0 while the object is in no registry */
 	char name[VBD_NAME_BYTES]; /* "" without a name */
-	UT_hash_handle by_id;
-	UT_hash_handle by_name; /* unused in an object whose name a newer one has as well */
+	UT_hash_handle by_name;	   /* unused in an object whose name a newer one has as well */
 	/* The objects that had the same name before and after: the newest is in the hash. */
 	struct vbd_object *named_before, *named_after;
 	/* The members for the object's life; see daemon/core/object.h. */
@@ -157,9 +157,8 @@ struct vbd_registry {
 	struct vbd_tally of_daemon; /* objects without an owner */
 	struct vbd_history ended;
 	uint64_t kept; /* ended objects at most; the oldest is freed for the next */
-	struct vbd_object *by_id;
 	struct vbd_object *by_name;
-	struct vbd_places places; /* a walk may begin at any id */
+	struct vbd_places places;
 	/* Ended objects of earlier runs (struct vbd_record), with ids below all others. */
 	struct vbd_places past;
 	struct vbd_history past_ended;
@@ -257,16 +256,15 @@ void *vbd_registry_find_for(const struct vbd_registry *registry, const struct vb
 /** vbd_registry_count - the number of objects now */
 uint64_t vbd_registry_count(const struct vbd_registry *registry);
 
-/** vbd_registry_exchange - two objects of the registry get each other's id; their names stay, and
- * vbd_registry_next() has both behind all others */
+/** vbd_registry_exchange - two objects of the registry get each other's id; their names stay */
 void vbd_registry_exchange(
 	struct vbd_registry *registry, struct vbd_object *object, struct vbd_object *other);
 
-/** vbd_registry_first - the object that was added first; NULL if there is none */
+/** vbd_registry_first - the object with the lowest id; NULL if there is none */
 struct vbd_object *vbd_registry_first(const struct vbd_registry *registry);
 
-/** vbd_registry_next - the object that was added next; NULL behind the last. Call it before @object
- * is removed. */
+/** vbd_registry_next - the object with the next id; NULL behind the last. Call it before @object is
+ * removed. */
 struct vbd_object *vbd_registry_next(const struct vbd_object *object);
 
 /** vbd_registry_after - the object with the lowest id above @id, found without a walk; NULL if
@@ -276,12 +274,12 @@ struct vbd_object *vbd_registry_after(const struct vbd_registry *registry, uint6
 /** vbd_registry_before - the object with the highest id below @id; NULL if there is none */
 struct vbd_object *vbd_registry_before(const struct vbd_registry *registry, uint64_t id);
 
-/** vbd_registry_for_each - each object, as they were added; the body must not remove an object */
+/** vbd_registry_for_each - each object, by id; the body must not remove an object */
 #define vbd_registry_for_each(object_, registry_)                                 \
 	for (struct vbd_object *object_ = vbd_registry_first(registry_); object_; \
 		object_ = vbd_registry_next(object_))
 
-/** vbd_registry_drain - call @free_object for each object, as they were added; @free_object may
+/** vbd_registry_drain - call @free_object for each object, by id; @free_object may
  * remove its own object only */
 void vbd_registry_drain(
 	struct vbd_registry *registry, void (*free_object)(struct vbd_object *object));

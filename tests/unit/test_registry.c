@@ -66,6 +66,7 @@ static int teardown(void **state)
 
 static void add(struct fixture *f, size_t i, const char *name)
 {
+	f->things[i].object.registry = &f->registry;
 	assert_int_equal(
 		vbd_registry_add(&f->registry, NULL, &f->things[i].object, name, &f->err), VBD_OK);
 }
@@ -341,7 +342,7 @@ REGISTRY_TEST(test_registry__memory_that_runs_out_anywhere_leaves_the_registry_a
 		}
 		assert_int_equal(f->things[i].object.id, i + 1);
 	}
-	assert_true(failures >= 4);
+	assert_true(failures >= 2);
 }
 
 REGISTRY_TEST(test_registry__a_walk_may_begin_at_any_id_that_was)
