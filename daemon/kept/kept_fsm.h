@@ -46,7 +46,6 @@ enum vbd_kept_event { VBD_KEPT_EVENT_MAP(VBD_ENUM_ROW) VBD_KEPT_EVENT_COUNT };
 	X(VBD_KEPT_DO_TRY, "try")	/* make the object */                            \
 	X(VBD_KEPT_DO_LATER, "later")	/* have the next turn after a growing pause */   \
 	X(VBD_KEPT_DO_SOON, "soon")	/* have the next turn as soon as there is one */ \
-	X(VBD_KEPT_DO_LEAVE, "leave")	/* watch the object no longer */                 \
 	X(VBD_KEPT_DO_CLOSE, "close")	/* end the object */                             \
 	X(VBD_KEPT_DO_FORGET, "forget") /* free the kept object */
 

@@ -240,7 +240,6 @@ static enum vbd_kept_event perform(struct vbd_kept *kept, enum vbd_kept_action a
 		forget(kept);
 		break;
 	case VBD_KEPT_DO_NOTHING:
-	case VBD_KEPT_DO_LEAVE:
 	case VBD_KEPT_ACTION_COUNT:
 		break;
 	}
