@@ -48,35 +48,21 @@
 /* Number of removed devices whose records are kept. */
 #define REMOVED_KEPT 16
 
-/* The watch of one device's async events. */
-struct async_watch {
-	struct vbd_link link;
-	struct vbd_device *device;
-	struct vbd_fd_watch *fd_watch;
-};
-
 struct vbd_hotplug {
 	struct vbd_daemon *daemon;
 	struct vbd_fd_watch *cm_watch;
 	struct vbd_fd_watch *control_watch;
-	struct vbd_uevent *uevent; /* NULL if the kernel sends none */
-	struct vbd_fd_watch *uevent_watch;
+	struct vbd_uevent *uevent;
+	struct vbd_fd_watch *uevent_watch; /* NULL if the kernel sends no uevents */
 	int link_fd; /* -1 if the kernel tells nothing of network interfaces */
 	struct vbd_fd_watch *link_watch;
 	struct vbd_timer *rescan_timer;
 	struct vbd_timer *qp_timer;
 	unsigned int retry_ms;	   /* to the next retry, if there is to be one */
-	unsigned int listens_left; /* calls of vbd_peer_reports_listen(): an address may have come
-				    */
+	unsigned int listens_left; /* of vbd_peer_reports_listen(): an address may have come */
 	bool destroying;
-	struct vbd_link async_watches;
 	struct vbd_deferred free_removed;
 };
-
-static void log_failure(const char *what, const struct vbd_error *error)
-{
-	vbd_log(VBD_LOG_WARNING, NULL, "%s: %s", what, error->text);
-}
 
 static void on_cm_readable(unsigned int events, void *arg)
 {
@@ -99,55 +85,42 @@ static void on_control_readable(unsigned int events, void *arg)
 
 static void on_async_readable(unsigned int events, void *arg)
 {
-	const struct async_watch *watch = arg;
-
 	(void)events;
-	vbd_device_drain_async(watch->device);
+	vbd_device_drain_async(arg);
 }
 
-static void stop_async_watch(struct async_watch *watch)
+/* A failure is for lack of memory or descriptors: on_qp_timer() tries again. */
+static void watch_fd(const struct vbd_hotplug *hotplug, int fd, vbd_fd_cb cb, void *arg,
+	struct vbd_fd_watch **watch)
 {
-	vbd_list_remove(&watch->link);
-	vbd_fd_watch_stop(watch->fd_watch);
-	free(watch);
-}
-
-static bool is_watched(const struct vbd_hotplug *hotplug, const struct vbd_device *device)
-{
-	vbd_list_for_each (link, &hotplug->async_watches) {
-		if (VBD_CONTAINER_OF(link, struct async_watch, link)->device == device)
-			return true;
-	}
-	return false;
-}
-
-/* A failure is for lack of memory or descriptors: watch_missing() tries again. */
-static void watch_async(struct vbd_hotplug *hotplug, struct vbd_device *device)
-{
-	struct async_watch *watch = calloc(1, sizeof(*watch));
 	struct vbd_error error = {0};
 
-	if (!watch)
-		return;
-	watch->device = device;
-	if (vbd_fd_watch_start(hotplug->daemon->loop, vbd_device_async_fd(device), VBD_FD_READ,
-		    on_async_readable, watch, &watch->fd_watch, &error) != VBD_OK) {
-		log_failure("async events are not watched", &error);
-		free(watch);
-		return;
-	}
-	vbd_list_append(&hotplug->async_watches, &watch->link);
+	if (vbd_fd_watch_start(hotplug->daemon->loop, fd, VBD_FD_READ, cb, arg, watch, &error) !=
+		VBD_OK)
+		vbd_log(VBD_LOG_WARNING, NULL, "RDMA events are not watched: %s", error.text);
 }
 
-/* As after watch_async(), watch_missing() tries again after a failure. */
+static void watch_missing(struct vbd_hotplug *hotplug)
+{
+	const struct vbd_fabric *fabric = hotplug->daemon->fabric;
+
+	if (fabric->cm_channel && !hotplug->cm_watch)
+		watch_fd(hotplug, vbd_fabric_cm_fd(fabric), on_cm_readable, hotplug,
+			&hotplug->cm_watch);
+	vbd_list_for_each (link, &fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (device->state == VBD_DEVICE_PRESENT && !device->async_watch)
+			watch_fd(hotplug, vbd_device_async_fd(device), on_async_readable, device,
+				&device->async_watch);
+	}
+}
+
 static void on_cm_opened(void *arg)
 {
 	struct vbd_hotplug *hotplug = ((struct vbd_daemon *)arg)->hotplug;
-	struct vbd_error error = {0};
 
-	if (vbd_fd_watch_start(hotplug->daemon->loop, vbd_fabric_cm_fd(hotplug->daemon->fabric),
-		    VBD_FD_READ, on_cm_readable, hotplug, &hotplug->cm_watch, &error) != VBD_OK)
-		log_failure("CM events are not watched", &error);
+	watch_missing(hotplug);
 	hotplug->listens_left = LISTENS;
 }
 
@@ -158,20 +131,6 @@ static void listen_again(struct vbd_hotplug *hotplug)
 	hotplug->listens_left--;
 	if (vbd_peer_reports_listen(hotplug->daemon))
 		hotplug->listens_left = 0;
-}
-
-static void watch_missing(struct vbd_hotplug *hotplug)
-{
-	const struct vbd_fabric *fabric = hotplug->daemon->fabric;
-
-	if (fabric->cm_channel && !hotplug->cm_watch)
-		on_cm_opened(hotplug->daemon);
-	vbd_list_for_each (link, &fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
-		if (device->state == VBD_DEVICE_PRESENT && !is_watched(hotplug, device))
-			watch_async(hotplug, device);
-	}
 }
 
 static void VBD_PRINTF(4, 5) log_device(struct vbd_daemon *daemon, const struct vbd_device *device,
@@ -193,10 +152,10 @@ static void VBD_PRINTF(4, 5) log_device(struct vbd_daemon *daemon, const struct 
 static void on_scanned(void *arg)
 {
 	struct vbd_hotplug *hotplug = ((struct vbd_daemon *)arg)->hotplug;
-	unsigned int most_ms = hotplug->uevent ? RETRY_MOST_MS : RESCAN_MS;
+	unsigned int most_ms = hotplug->uevent_watch ? RETRY_MOST_MS : RESCAN_MS;
 	bool lacks = vbd_fabric_lacks(hotplug->daemon->fabric);
 
-	if (lacks || !hotplug->uevent)
+	if (lacks || !hotplug->uevent_watch)
 		vbd_timer_set(hotplug->rescan_timer,
 			lacks && hotplug->retry_ms < most_ms ? hotplug->retry_ms : most_ms);
 	hotplug->retry_ms = lacks && hotplug->retry_ms < most_ms ? 2 * hotplug->retry_ms : RETRY_MS;
@@ -220,36 +179,24 @@ static void on_device_added(struct vbd_device *device, void *arg)
 		failed ? device->error.text : device->transport);
 	if (failed)
 		return;
-	watch_async(daemon->hotplug, device);
+	watch_missing(daemon->hotplug);
 	daemon->hotplug->listens_left = LISTENS;
 	vbd_listeners_device_added(daemon);
 	listen_again(daemon->hotplug);
 	vbd_reconciler_device_added(daemon);
 }
 
-/* NULL: the device has the name that it had. */
-static const struct vbd_device *renamed(const struct vbd_daemon *daemon, uint64_t id)
-{
-	vbd_list_for_each (link, &daemon->fabric->devices) {
-		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
-		if (device->name_before[0] && device->id == id)
-			return device;
-	}
-	return NULL;
-}
-
-static void rename_objects(struct vbd_daemon *daemon)
+static void rename_objects(struct vbd_daemon *daemon, const struct vbd_device *device)
 {
 	for (int kind = VBD_KIND_DEVICE + 1; kind < VBD_KIND_COUNT; kind++) {
 		const struct vbd_registry *registry = &daemon->registries[kind];
 
+		if (!registry->kind->device)
+			continue;
 		vbd_registry_for_each (object, registry) {
-			struct vbd_device_id *ref =
-				registry->kind->device ? registry->kind->device(object) : NULL;
-			const struct vbd_device *device = ref ? renamed(daemon, ref->id) : NULL;
+			struct vbd_device_id *ref = registry->kind->device(object);
 
-			if (!device)
+			if (ref->id != device->id)
 				continue;
 			*ref = vbd_device_id_of(device);
 			vbd_object_changed(object);
@@ -261,29 +208,31 @@ static void on_devices_renamed(void *arg)
 {
 	struct vbd_daemon *daemon = arg;
 
-	rename_objects(daemon);
 	vbd_list_for_each (link, &daemon->fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
-		if (device->name_before[0])
-			log_device(daemon, device,
-				&(const struct vbd_event){.type = VBD_EVENT_DEVICE_RENAMED,
-					.severity = VBD_SEVERITY_NOTICE},
-				"%s: has this name now, and was %s before", device->name,
-				device->name_before);
+		if (!device->name_before[0])
+			continue;
+		rename_objects(daemon, device);
+		log_device(daemon, device,
+			&(const struct vbd_event){
+				.type = VBD_EVENT_DEVICE_RENAMED, .severity = VBD_SEVERITY_NOTICE},
+			"%s: has this name now, and was %s before", device->name,
+			device->name_before);
 	}
+}
+
+static void stop_async_watch(struct vbd_device *device)
+{
+	vbd_fd_watch_stop(device->async_watch);
+	device->async_watch = NULL;
 }
 
 static void on_device_removing(struct vbd_device *device, void *arg)
 {
 	struct vbd_daemon *daemon = arg;
 
-	vbd_list_for_each (link, &daemon->hotplug->async_watches) {
-		struct async_watch *watch = VBD_CONTAINER_OF(link, struct async_watch, link);
-
-		if (watch->device == device)
-			stop_async_watch(watch);
-	}
+	stop_async_watch(device);
 	log_device(daemon, device,
 		&(const struct vbd_event){
 			.type = VBD_EVENT_DEVICE_STATE_CHANGED,
@@ -500,13 +449,8 @@ static enum vbd_status watch_uevents(struct vbd_hotplug *hotplug, struct vbd_err
 
 	if (status)
 		return status;
-	status = vbd_fd_watch_start(hotplug->daemon->loop, vbd_uevent_fd(hotplug->uevent),
+	return vbd_fd_watch_start(hotplug->daemon->loop, vbd_uevent_fd(hotplug->uevent),
 		VBD_FD_READ, on_uevent_readable, hotplug, &hotplug->uevent_watch, err);
-	if (!status)
-		return VBD_OK;
-	vbd_uevent_destroy(hotplug->uevent);
-	hotplug->uevent = NULL; /* on_rescan() goes on scanning then */
-	return status;
 }
 
 static enum vbd_status watch_links(struct vbd_hotplug *hotplug, struct vbd_error *err)
@@ -548,10 +492,12 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 	if (status)
 		return status;
 	if (watch_uevents(hotplug, &uevent_error) != VBD_OK)
-		log_failure("no uevents from the kernel: scanning for devices periodically",
-			&uevent_error);
+		vbd_log(VBD_LOG_WARNING, NULL,
+			"no uevents from the kernel: scanning for devices periodically: %s",
+			uevent_error.text);
 	if (watch_links(hotplug, &link_error) != VBD_OK)
-		log_failure("what is known of ports may be 10 s old", &link_error);
+		vbd_log(VBD_LOG_WARNING, NULL, "what is known of ports may be 10 s old: %s",
+			link_error.text);
 	vbd_timer_set(hotplug->qp_timer, QP_CHECK_MS);
 	/* Scan after the uevents are watched, so that no device is missed. */
 	vbd_fabric_rescan(daemon->fabric);
@@ -572,7 +518,6 @@ enum vbd_status vbd_hotplug_create(struct vbd_daemon *daemon, struct vbd_error *
 	hotplug->daemon = daemon;
 	hotplug->retry_ms = RETRY_MS;
 	hotplug->link_fd = -1;
-	vbd_list_init(&hotplug->async_watches);
 	vbd_deferred_init(&hotplug->free_removed, free_removed);
 	daemon->hotplug = hotplug;
 	status = start(hotplug, err);
@@ -589,8 +534,9 @@ void vbd_hotplug_destroy(struct vbd_daemon *daemon)
 		return;
 	hotplug->destroying = true;
 	vbd_list_remove(&hotplug->free_removed.link);
-	vbd_list_for_each (link, &hotplug->async_watches)
-		stop_async_watch(VBD_CONTAINER_OF(link, struct async_watch, link));
+	if (daemon->fabric)
+		vbd_list_for_each (link, &daemon->fabric->devices)
+			stop_async_watch(VBD_CONTAINER_OF(link, struct vbd_device, link));
 	vbd_fd_watch_stop(hotplug->cm_watch);
 	vbd_fd_watch_stop(hotplug->control_watch);
 	vbd_fd_watch_stop(hotplug->uevent_watch);

@@ -25,6 +25,7 @@ struct ibv_cq;
 struct ibv_srq;
 struct rdma_cm_id;
 struct vbd_device;
+struct vbd_fd_watch;
 struct vbd_pd;
 struct vbd_pv_device;
 
@@ -186,8 +187,9 @@ struct vbd_device {
 	uint8_t cm_port_num;	      /* Soft-RoCE: the port that came up last; 0: none */
 	bool cm_counted;	      /* the CM messages were, since that port came up */
 	uint64_t cm_messages_before, cm_messages; /* that had come in at the first, last count */
-	/* For the layer above; 0: never. */
-	uint64_t traced_ns; /* when its counters were last read for a comparison */
+	/* For the layer above. */
+	uint64_t traced_ns; /* when its counters were last read for a comparison; 0: never */
+	struct vbd_fd_watch *async_watch; /* of its async events */
 	const struct vbd_device_ops *ops;
 	void *ops_arg;
 	void *closing; /* for `close` */
