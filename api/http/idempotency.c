@@ -42,7 +42,7 @@ struct vbd_idem {
 	const char *server_id;	   /* of this run */
 	struct vbd_keeper *keeper; /* NULL: no answer outlives the daemon */
 	struct vbd_watch news;	   /* of the keeper */
-	struct vbd_words *words; /* texts in answers of earlier runs, which are static in others */
+	struct vbd_words words; /* texts in answers of earlier runs, which are static in others */
 };
 
 static void free_entry(struct vbd_idem_entry *entry)
@@ -90,7 +90,7 @@ void vbd_idem_destroy(struct vbd_idem *idem)
 		free(owner);
 	}
 	vbd_watch_remove(&idem->news);
-	vbd_words_free(idem->words);
+	vbd_words_free(&idem->words);
 	free(idem);
 }
 
@@ -391,7 +391,7 @@ static void restore(const struct vbd_answer *answer, void *arg)
 	struct vbd_idem_entry *entry = NULL;
 
 	HASH_FIND_STR(idem->by_key, answer->key, entry);
-	if (entry || !idem->words || !restore_reply(&reply, idem->words, answer)) {
+	if (entry || !restore_reply(&reply, &idem->words, answer)) {
 		vbd_reply_fini(&reply);
 		return;
 	}
@@ -428,7 +428,6 @@ struct vbd_idem *vbd_idem_create(size_t max, const char *server_id, struct vbd_k
 	idem->news.cb = on_news;
 	vbd_list_init(&idem->news.link);
 	if (keeper) {
-		idem->words = vbd_words_create();
 		vbd_keeper_take_answers(keeper, restore, idem);
 		vbd_watch_add(vbd_keeper_watches(keeper), &idem->news);
 	}

@@ -99,12 +99,20 @@ static int bind(sqlite3_stmt *stmt, const struct vbd_value *values)
 	return rc;
 }
 
+/* One execution of a query, which stands at a row. */
+struct query {
+	struct vbd_database *database;
+	sqlite3_stmt *stmt;
+	int rc;
+	bool bad; /* a value of the row is none that this program writes */
+};
+
 /* Prepare the statement, or take the prepared one of the same text. After a failure the other
  * functions do nothing, and end() tells of the failure. */
-static struct vbd_query begin(
+static struct query begin(
 	struct vbd_database *database, const char *sql, const struct vbd_value *values)
 {
-	struct vbd_query query = {
+	struct query query = {
 		.database = database, .stmt = find_statement(database, sql), .rc = SQLITE_OK};
 
 	if (!query.stmt && database->statement_count == STATEMENTS_MAX) {
@@ -122,7 +130,7 @@ static struct vbd_query begin(
 	return query;
 }
 
-static bool next_row(struct vbd_query *query)
+static bool next_row(struct query *query)
 {
 	query->bad = false;
 	if (query->rc == SQLITE_OK || query->rc == SQLITE_ROW)
@@ -130,7 +138,7 @@ static bool next_row(struct vbd_query *query)
 	return query->rc == SQLITE_ROW;
 }
 
-static enum vbd_status end(struct vbd_query *query, struct vbd_error *err)
+static enum vbd_status end(struct query *query, struct vbd_error *err)
 {
 	enum vbd_status status = VBD_OK;
 
@@ -143,7 +151,7 @@ static enum vbd_status end(struct vbd_query *query, struct vbd_error *err)
 	return status;
 }
 
-uint64_t vbd_query_get_u64(struct vbd_query *query, int column)
+static uint64_t get_u64(struct query *query, int column)
 {
 	sqlite3_int64 value = sqlite3_column_int64(query->stmt, column);
 	int type = sqlite3_column_type(query->stmt, column);
@@ -155,14 +163,7 @@ uint64_t vbd_query_get_u64(struct vbd_query *query, int column)
 	return 0;
 }
 
-bool vbd_query_is_bad(struct vbd_query *query, bool bad)
-{
-	query->bad |= bad;
-	query->database->bad_rows += query->bad;
-	return query->bad;
-}
-
-const char *vbd_query_get_text(const struct vbd_query *query, int column)
+static const char *get_text(const struct query *query, int column)
 {
 	const void *text = sqlite3_column_text(query->stmt, column);
 
@@ -172,7 +173,7 @@ const char *vbd_query_get_text(const struct vbd_query *query, int column)
 enum vbd_status vbd_database_execute(struct vbd_database *database, const char *sql,
 	const struct vbd_value *values, struct vbd_error *err)
 {
-	struct vbd_query query = begin(database, sql, values);
+	struct query query = begin(database, sql, values);
 
 	while (next_row(&query))
 		;
@@ -182,22 +183,6 @@ enum vbd_status vbd_database_execute(struct vbd_database *database, const char *
 unsigned int vbd_database_changed(const struct vbd_database *database)
 {
 	return (unsigned int)sqlite3_changes(database->handle);
-}
-
-enum vbd_status vbd_database_read(struct vbd_database *database, const char *sql,
-	const struct vbd_value *values, bool (*take)(struct vbd_query *query, void *arg), void *arg,
-	struct vbd_error *err)
-{
-	struct vbd_query query = begin(database, sql, values);
-	bool has_memory = true;
-	enum vbd_status status;
-
-	while (has_memory && next_row(&query))
-		has_memory = take(&query, arg);
-	status = end(&query, err);
-	if (status == VBD_OK && !has_memory)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for rows of earlier runs");
-	return status;
 }
 
 enum vbd_status vbd_database_run(
@@ -211,12 +196,12 @@ enum vbd_status vbd_database_run(
 enum vbd_status vbd_database_number(
 	struct vbd_database *database, const char *sql, uint64_t *ret_number, struct vbd_error *err)
 {
-	struct vbd_query query = begin(database, sql, NULL);
+	struct query query = begin(database, sql, NULL);
 	uint64_t number = 0;
 	enum vbd_status status;
 
 	if (next_row(&query))
-		number = vbd_query_get_u64(&query, 0);
+		number = get_u64(&query, 0);
 	status = end(&query, err);
 	if (status == VBD_OK)
 		*ret_number = number;
@@ -257,21 +242,22 @@ void vbd_rows_free(struct vbd_link *rows)
 	}
 }
 
-static struct vbd_value value_of(struct vbd_query *query, int column)
+static struct vbd_value value_of(struct query *query, int column)
 {
 	int type = sqlite3_column_type(query->stmt, column);
 	const void *bytes;
 
 	if (type == SQLITE_INTEGER)
-		return vbd_value_number(vbd_query_get_u64(query, column));
+		return vbd_value_number(get_u64(query, column));
 	if (type == SQLITE_TEXT)
-		return vbd_value_text(vbd_query_get_text(query, column));
+		return vbd_value_text(get_text(query, column));
 	query->bad |= type == SQLITE_FLOAT;
 	bytes = sqlite3_column_blob(query->stmt, column);
 	return vbd_value_bytes(bytes, (size_t)sqlite3_column_bytes(query->stmt, column));
 }
 
-bool vbd_query_keep(struct vbd_query *query, void *rows)
+/* Returns false without memory. */
+static bool keep_row(struct query *query, struct vbd_link *rows)
 {
 	int count = sqlite3_column_count(query->stmt) - 1;
 	struct vbd_value values[COLUMNS_MAX] = {0};
@@ -279,12 +265,29 @@ bool vbd_query_keep(struct vbd_query *query, void *rows)
 
 	for (int i = 0; i < count; i++)
 		values[i] = value_of(query, i);
-	if (vbd_query_is_bad(query, !vbd_query_get_u64(query, count)))
+	if (!get_u64(query, count) || query->bad) {
+		query->database->bad_rows++;
 		return true;
+	}
 	row = vbd_row_create(NULL, values);
 	if (row)
 		vbd_list_append(rows, &row->link);
 	return row;
+}
+
+enum vbd_status vbd_database_read(struct vbd_database *database, const char *sql,
+	const struct vbd_value *values, struct vbd_link *rows, struct vbd_error *err)
+{
+	struct query query = begin(database, sql, values);
+	bool has_memory = true;
+	enum vbd_status status;
+
+	while (has_memory && next_row(&query))
+		has_memory = keep_row(&query, rows);
+	status = end(&query, err);
+	if (status == VBD_OK && !has_memory)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for rows of earlier runs");
+	return status;
 }
 
 /* --- sums of rows ---------------------------------------------------------------------------- */
@@ -354,11 +357,11 @@ static int result_of(const char *said)
 static enum vbd_status check_structure(
 	struct vbd_database *database, const char *check, struct vbd_error *err)
 {
-	struct vbd_query query = begin(database, check, NULL);
+	struct query query = begin(database, check, NULL);
 	char said[120] = "";
 
 	if (next_row(&query)) {
-		const char *text = vbd_query_get_text(&query, 0);
+		const char *text = get_text(&query, 0);
 
 		memcpy(said, text, strnlen(text, sizeof(said) - 1));
 	}

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/list.h"
 
-struct sqlite3_stmt;
 struct vbd_database;
 
 /**
@@ -144,43 +143,23 @@ enum vbd_status vbd_database_execute(struct vbd_database *database, const char *
 /** vbd_database_changed - the number of rows that the last INSERT, UPDATE or DELETE changed */
 unsigned int vbd_database_changed(const struct vbd_database *database);
 
-/* One execution of a query, which stands at a row. */
-struct vbd_query {
-	struct vbd_database *database;
-	struct sqlite3_stmt *stmt;
-	int rc;
-	bool bad; /* a value of the row is none that this program writes */
-};
-
 /**
- * vbd_database_read - call @take for each row that a query gives
- * @sql:    a static string
+ * vbd_database_read - append the rows that a query gives
+ * @sql:    a static string; its last column, which is left out, is 0 for a bad row
  * @values: NULL: there are no parameters
- * @take:   returns false without memory, which ends the query
+ * @rows:   a list; after a failure it may have some of the rows
+ *
+ * A bad row is left out and counted. So is one with a number that is negative, above
+ * VBD_DATABASE_NUMBER_MAX or no integer: no verbsd writes it.
  */
 enum vbd_status vbd_database_read(struct vbd_database *database, const char *sql,
-	const struct vbd_value *values, bool (*take)(struct vbd_query *query, void *arg), void *arg,
+	const struct vbd_value *values, struct vbd_link *rows,
 	struct vbd_error *err) VBD_MUST_CHECK;
-
-/* The value of a column of the row, from 0: valid until the next call; a text that is not there is
- * "". A number that is negative, above VBD_DATABASE_NUMBER_MAX or no integer is 0,
- * and makes the row a bad one. */
-uint64_t vbd_query_get_u64(struct vbd_query *query, int column);
 #define VBD_DATABASE_NUMBER_MAX (UINT64_C(1) << 62)
-const char *vbd_query_get_text(const struct vbd_query *query, int column);
 
 /* SQL: a number for the values of @columns, which a table has for each row of a promise, so that a
  * row whose bytes were damaged is a bad one. */
 #define VBD_SUM(columns) "verbsd_sum(" columns ")"
-
-/** vbd_query_is_bad - whether the row is a bad one, which the caller leaves out: it stays in the
- * file, and is counted
- * @bad: the caller found another value that this program does not write */
-bool vbd_query_is_bad(struct vbd_query *query, bool bad);
-
-/** vbd_query_keep - append a row to a list (struct vbd_link), unless its last column, which is left
- * out, is 0: a bad row; for vbd_database_read() */
-bool vbd_query_keep(struct vbd_query *query, void *rows);
 
 /** vbd_database_run - execute statements without parameters */
 enum vbd_status vbd_database_run(

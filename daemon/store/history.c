@@ -20,21 +20,14 @@
  * newer ended objects take its place. A row without an end is of an object that is open, or was
  * when its run was killed. */
 
-/* Rows of every kind are looked at, since the damage may be in the kind. */
-static bool count_damaged(struct vbd_query *query, void *arg)
-{
-	(void)arg;
-	(void)vbd_query_is_bad(query, true);
-	return true;
-}
-
 /* Appends the newest records of each kind, by kind, the oldest of a kind first. */
 static enum vbd_status load_records(struct vbd_database *database,
 	const uint64_t max[VBD_KIND_COUNT], struct vbd_link *rows, struct vbd_error *err)
 {
+	/* Bad rows of every kind are counted, since the damage may be in the kind. */
 	enum vbd_status status = vbd_database_read(database,
-		"SELECT id FROM records NOT INDEXED WHERE sum IS NOT " VBD_RECORD_SUM, NULL,
-		count_damaged, NULL, err);
+		"SELECT id, 0 FROM records NOT INDEXED WHERE sum IS NOT " VBD_RECORD_SUM, NULL,
+		rows, err);
 
 	for (unsigned int i = VBD_KIND_DEVICE + 1; i < VBD_KIND_COUNT && status == VBD_OK; i++) {
 		if (max[i] == VBD_KEPT_WITHIN)
@@ -46,7 +39,7 @@ static enum vbd_status load_records(struct vbd_database *database,
 			" ORDER BY id DESC LIMIT ?2) ORDER BY id",
 			VBD_VALUES(vbd_value_text(vbd_object_kind_name((enum vbd_object_kind)i)),
 				vbd_value_number(max[i])),
-			vbd_query_keep, rows, err);
+			rows, err);
 	}
 	return status;
 }
@@ -68,12 +61,8 @@ void vbd_past_init(struct vbd_past *past)
 enum vbd_status vbd_past_load(struct vbd_database *database, const struct vbd_trim *trim,
 	uint64_t now_wall_ns, struct vbd_past *past, struct vbd_error *err)
 {
-	enum vbd_status status;
+	enum vbd_status status = vbd_run_table_load(database, past->died, err);
 
-	past->words = vbd_words_create();
-	if (!past->words)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for earlier runs");
-	status = vbd_run_table_load(database, past->died, err);
 	if (status == VBD_OK)
 		status = vbd_id_table_load(database, past->ids, err);
 	if (status == VBD_OK)
@@ -99,7 +88,7 @@ static void restore_event(struct vbd_past *past, struct vbd_daemon *daemon,
 {
 	struct vbd_event event;
 
-	if (vbd_event_of_row(row, past->words, &daemon->callers, &event))
+	if (vbd_event_of_row(row, &past->words, &daemon->callers, &event))
 		vbd_eventlog_restore(daemon->eventlog, run, &event);
 	vbd_labels_unref(event.labels);
 	vbd_caller_unref(event.owner);
@@ -242,7 +231,7 @@ void vbd_past_fini(struct vbd_past *past)
 	vbd_rows_free(&past->records);
 	vbd_rows_free(&past->answers);
 	vbd_rows_free(&past->desired);
-	vbd_words_free(past->words);
+	vbd_words_free(&past->words);
 	vbd_past_init(past);
 }
 

@@ -304,15 +304,43 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 void vbd_keeper_take_answers(struct vbd_keeper *keeper,
 	void (*cb)(const struct vbd_answer *answer, void *arg), void *arg)
 {
-	if (keeper->restored && !vbd_list_empty(&keeper->past.answers))
-		vbd_answers_take(&keeper->past.answers, cb, arg);
+	struct vbd_link *rows = &keeper->past.answers;
+
+	if (!keeper->restored)
+		return;
+	vbd_list_for_each (link, rows) {
+		const struct vbd_value *values =
+			VBD_CONTAINER_OF(link, const struct vbd_row, link)->values;
+		struct vbd_answer answer = {.key = values[0].bytes,
+			.begun_wall_ns = values[2].number,
+			.status = (unsigned int)values[3].number,
+			.code = values[4].bytes,
+			.content_type = values[5].bytes,
+			.headers = values[6].bytes,
+			.body = values[7].bytes,
+			.body_bytes = values[7].number};
+
+		memcpy(answer.print, values[1].bytes, sizeof(answer.print));
+		cb(&answer, arg);
+	}
+	vbd_rows_free(rows);
 }
 
 void vbd_keeper_take_desired(
 	struct vbd_keeper *keeper, void (*cb)(const struct vbd_desired *row, void *arg), void *arg)
 {
-	if (keeper->restored)
-		vbd_desired_take(&keeper->past.desired, cb, arg);
+	struct vbd_link *rows = &keeper->past.desired;
+
+	if (!keeper->restored)
+		return;
+	vbd_list_for_each (link, rows) {
+		const struct vbd_row *row = VBD_CONTAINER_OF(link, const struct vbd_row, link);
+		const struct vbd_desired desired = {vbd_row_text(row, 0), vbd_row_text(row, 1),
+			vbd_row_text(row, 2), vbd_row_text(row, 3)};
+
+		cb(&desired, arg);
+	}
+	vbd_rows_free(rows);
 }
 
 void vbd_keeper_report_row(
@@ -324,8 +352,12 @@ void vbd_keeper_report_row(
 	daemon->keeper->bad_rows++;
 }
 
-static uint64_t tell(struct vbd_keeper *keeper, uint64_t ticket)
+/* Puts a statement whose end the watches are told. */
+static uint64_t put(struct vbd_keeper *keeper, enum vbd_promise promise, const char *sql,
+	const struct vbd_value *values)
 {
+	uint64_t ticket = vbd_store_put(keeper->store, promise, sql, values);
+
 	if (ticket == VBD_TICKET_NONE)
 		return ticket;
 	vbd_store_tell(keeper->store, ticket);
@@ -335,17 +367,35 @@ static uint64_t tell(struct vbd_keeper *keeper, uint64_t ticket)
 
 uint64_t vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *answer)
 {
-	return tell(keeper, vbd_answer_put(keeper->store, answer));
+	if (!answer->status)
+		return put(keeper, VBD_PROMISE_NOTHING, "DELETE FROM answers WHERE key = ?1",
+			VBD_VALUES(vbd_value_text(answer->key)));
+	return put(keeper, VBD_PROMISE_FLUSHED,
+		"INSERT OR REPLACE INTO answers"
+		" (key, digest, begun_ns, status, code, content_type, headers, body, sum)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+		" " VBD_SUM("?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8") ")",
+		VBD_VALUES(vbd_value_text(answer->key),
+			vbd_value_bytes(answer->print, sizeof(answer->print)),
+			vbd_value_number(answer->begun_wall_ns), vbd_value_number(answer->status),
+			vbd_value_text(answer->code), vbd_value_text(answer->content_type),
+			vbd_value_text(answer->headers),
+			vbd_value_bytes(answer->body, answer->body_bytes)));
 }
 
 uint64_t vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desired *row)
 {
-	return tell(keeper, vbd_desired_put(keeper->store, row));
+	return put(keeper, VBD_PROMISE_KEPT,
+		"INSERT OR REPLACE INTO desired (kind, name, owner, body, sum)"
+		" VALUES (?1, ?2, ?3, ?4, " VBD_SUM("?1, ?2, ?3, ?4") ")",
+		VBD_VALUES(vbd_value_text(row->kind), vbd_value_text(row->name),
+			vbd_value_text(row->owner), vbd_value_text(row->body)));
 }
 
 uint64_t vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name)
 {
-	return tell(keeper, vbd_desired_drop(keeper->store, name));
+	return put(keeper, VBD_PROMISE_KEPT, "DELETE FROM desired WHERE name = ?1",
+		VBD_VALUES(vbd_value_text(name)));
 }
 
 uint64_t vbd_keeper_newest_ticket(const struct vbd_daemon *daemon)

@@ -16,9 +16,9 @@
  */
 struct vbd_past {
 	struct vbd_link events, records; /* rows of the tables, which become the control thread's */
-	struct vbd_link answers, desired; /* likewise, for vbd_answers_take(), vbd_desired_take() */
+	struct vbd_link answers, desired; /* likewise */
 	uint64_t ids[VBD_KIND_COUNT];
-	struct vbd_words *words;	/* texts of events, which stay as long as the event log */
+	struct vbd_words words;		/* texts of events, which stay as long as the event log */
 	uint64_t last_wall_ns;		/* of the newest event */
 	char died[VBD_SERVER_ID_BYTES]; /* server_id of the newest run if it was killed; else "" */
 };

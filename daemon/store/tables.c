@@ -6,22 +6,27 @@
 #include "daemon/core/caller.h"
 #include "daemon/store/disk.h"
 
-/* --- runs ------------------------------------------------------------------------------------ */
+#include <search.h>
 
-static bool take_killed(struct vbd_query *query, void *arg)
-{
-	(void)snprintf(arg, VBD_SERVER_ID_BYTES, "%s", vbd_query_get_text(query, 0));
-	return true;
-}
+/* --- runs ------------------------------------------------------------------------------------ */
 
 enum vbd_status vbd_run_table_load(
 	struct vbd_database *database, char ret_killed[VBD_SERVER_ID_BYTES], struct vbd_error *err)
 {
+	struct vbd_link rows;
+	enum vbd_status status;
+
 	ret_killed[0] = '\0';
-	return vbd_database_read(database,
-		"SELECT server_id FROM runs WHERE stopped_ns IS NULL"
+	vbd_list_init(&rows);
+	status = vbd_database_read(database,
+		"SELECT server_id, 1 FROM runs WHERE stopped_ns IS NULL"
 		" AND id = (SELECT max(id) FROM runs)",
-		NULL, take_killed, ret_killed, err);
+		NULL, &rows, err);
+	vbd_list_for_each (link, &rows)
+		(void)vbd_text_copy(ret_killed, VBD_SERVER_ID_BYTES,
+			vbd_row_text(VBD_CONTAINER_OF(link, struct vbd_row, link), 0));
+	vbd_rows_free(&rows);
+	return status;
 }
 
 enum vbd_status vbd_run_table_begin(struct vbd_database *database, const char *server_id,
@@ -52,24 +57,30 @@ static struct vbd_value value_of(enum vbd_object_kind kind)
 
 /* A kind of a later version has no place, and its row stays as it is. The sum of all rows tells
  * damage. */
-static bool take_id(struct vbd_query *query, void *arg)
+static void take_id(const struct vbd_row *row, uint64_t ids[VBD_KIND_COUNT])
 {
 	enum vbd_object_kind kind = VBD_KIND_NONE;
-	const char *name = vbd_query_get_text(query, 0);
-	uint64_t last = vbd_query_get_u64(query, 1), *ids = arg;
+	const char *name = vbd_row_text(row, 0);
+	uint64_t last = vbd_row_number(row, 1);
 
 	if (last <= VBD_STORE_ID_MAX &&
 		(strcmp(name, event_kind) == 0 || vbd_object_kind_parse(name, &kind)))
 		ids[kind] = last;
-	return true;
 }
 
 enum vbd_status vbd_id_table_load(
 	struct vbd_database *database, uint64_t ret_ids[VBD_KIND_COUNT], struct vbd_error *err)
 {
+	struct vbd_link rows;
+	enum vbd_status status;
+
 	memset(ret_ids, 0, VBD_KIND_COUNT * sizeof(*ret_ids));
-	return vbd_database_read(
-		database, "SELECT kind, last FROM ids", NULL, take_id, ret_ids, err);
+	vbd_list_init(&rows);
+	status = vbd_database_read(database, "SELECT kind, last, 1 FROM ids", NULL, &rows, err);
+	vbd_list_for_each (link, &rows)
+		take_id(VBD_CONTAINER_OF(link, const struct vbd_row, link), ret_ids);
+	vbd_rows_free(&rows);
+	return status;
 }
 
 /* ?3: a row below it is replaced also by a lower number. */
@@ -91,165 +102,53 @@ void vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t las
 			vbd_value_number(VBD_DATABASE_NUMBER_MAX)));
 }
 
-/* All rows or none. */
-static enum vbd_status load_rows(struct vbd_database *database, const char *sql,
-	const struct vbd_value *values, struct vbd_link *rows, struct vbd_error *err)
-{
-	enum vbd_status status =
-		vbd_database_read(database, sql, values, vbd_query_keep, rows, err);
-
-	if (status != VBD_OK)
-		vbd_rows_free(rows);
-	return status;
-}
-
 /* --- answers --------------------------------------------------------------------------------- */
-
-uint64_t vbd_answer_put(struct vbd_store *store, const struct vbd_answer *answer)
-{
-	if (!answer->status)
-		return vbd_store_put(store, VBD_PROMISE_NOTHING,
-			"DELETE FROM answers WHERE key = ?1",
-			VBD_VALUES(vbd_value_text(answer->key)));
-	return vbd_store_put(store, VBD_PROMISE_FLUSHED,
-		"INSERT OR REPLACE INTO answers"
-		" (key, digest, begun_ns, status, code, content_type, headers, body, sum)"
-		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
-		" " VBD_SUM("?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8") ")",
-		VBD_VALUES(vbd_value_text(answer->key),
-			vbd_value_bytes(answer->print, sizeof(answer->print)),
-			vbd_value_number(answer->begun_wall_ns), vbd_value_number(answer->status),
-			vbd_value_text(answer->code), vbd_value_text(answer->content_type),
-			vbd_value_text(answer->headers),
-			vbd_value_bytes(answer->body, answer->body_bytes)));
-}
 
 enum vbd_status vbd_answer_table_load(struct vbd_database *database, uint64_t since_wall_ns,
 	struct vbd_link *rows, struct vbd_error *err)
 {
-	return load_rows(database,
+	return vbd_database_read(database,
 		"SELECT key, digest, begun_ns, status, code, content_type, headers, body,"
 		" length(digest) = 32 AND sum IS " VBD_ANSWER_SUM " FROM answers"
 		" WHERE begun_ns >= ?1 OR sum IS NOT " VBD_ANSWER_SUM " ORDER BY id",
 		VBD_VALUES(vbd_value_number(since_wall_ns)), rows, err);
 }
 
-void vbd_answers_take(
-	struct vbd_link *rows, void (*cb)(const struct vbd_answer *answer, void *arg), void *arg)
-{
-	vbd_list_for_each (link, rows) {
-		const struct vbd_value *values =
-			VBD_CONTAINER_OF(link, const struct vbd_row, link)->values;
-		struct vbd_answer answer = {.key = values[0].bytes,
-			.begun_wall_ns = values[2].number,
-			.status = (unsigned int)values[3].number,
-			.code = values[4].bytes,
-			.content_type = values[5].bytes,
-			.headers = values[6].bytes,
-			.body = values[7].bytes,
-			.body_bytes = values[7].number};
-
-		memcpy(answer.print, values[1].bytes, sizeof(answer.print));
-		cb(&answer, arg);
-	}
-	vbd_rows_free(rows);
-}
-
 /* --- desired --------------------------------------------------------------------------------- */
-
-uint64_t vbd_desired_put(struct vbd_store *store, const struct vbd_desired *row)
-{
-	return vbd_store_put(store, VBD_PROMISE_KEPT,
-		"INSERT OR REPLACE INTO desired (kind, name, owner, body, sum)"
-		" VALUES (?1, ?2, ?3, ?4, " VBD_SUM("?1, ?2, ?3, ?4") ")",
-		VBD_VALUES(vbd_value_text(row->kind), vbd_value_text(row->name),
-			vbd_value_text(row->owner), vbd_value_text(row->body)));
-}
-
-uint64_t vbd_desired_drop(struct vbd_store *store, const char *name)
-{
-	return vbd_store_put(store, VBD_PROMISE_KEPT, "DELETE FROM desired WHERE name = ?1",
-		VBD_VALUES(vbd_value_text(name)));
-}
 
 enum vbd_status vbd_desired_table_load(
 	struct vbd_database *database, struct vbd_link *rows, struct vbd_error *err)
 {
-	return load_rows(database,
+	return vbd_database_read(database,
 		"SELECT kind, name, owner, body, sum IS " VBD_DESIRED_SUM " FROM desired"
 		" ORDER BY rowid",
 		NULL, rows, err);
 }
 
-void vbd_desired_take(
-	struct vbd_link *rows, void (*cb)(const struct vbd_desired *row, void *arg), void *arg)
-{
-	vbd_list_for_each (link, rows) {
-		const struct vbd_value *values =
-			VBD_CONTAINER_OF(link, const struct vbd_row, link)->values;
-
-		cb(&(const struct vbd_desired){.kind = values[0].bytes,
-			   .name = values[1].bytes,
-			   .owner = values[2].bytes,
-			   .body = values[3].bytes},
-			arg);
-	}
-	vbd_rows_free(rows);
-}
-
 /* --- texts that many events have ------------------------------------------------------------- */
 
-struct word {
-	UT_hash_handle hh;
-	char text[];
-};
-
-struct vbd_words {
-	struct word *all;
-};
-
-struct vbd_words *vbd_words_create(void)
+static int compare(const void *a, const void *b)
 {
-	return calloc(1, sizeof(struct vbd_words));
+	return strcmp(a, b);
 }
 
 void vbd_words_free(struct vbd_words *words)
 {
-	struct word *next;
-
-	if (!words)
-		return;
-	for (struct word *word = words->all; word; word = next) {
-		next = word->hh.next;
-		HASH_DEL(words->all, word);
-		free(word);
-	}
-	free(words);
-}
-
-static struct word *find(const struct vbd_words *words, const char *text)
-{
-	struct word *word;
-
-	HASH_FIND_STR(words->all, text, word);
-	return word;
+	tdestroy(words->root, free);
+	words->root = NULL;
 }
 
 const char *vbd_words_get(struct vbd_words *words, const char *text)
 {
-	struct word *word = find(words, text);
-	size_t len = strlen(text);
+	/* A node of the tree begins with the pointer to its text. */
+	const char **node = tfind(text, &words->root, compare);
+	char *copy = node ? NULL : strdup(text);
 
-	if (word)
-		return word->text;
-	word = calloc(1, sizeof(*word) + len + 1);
-	if (!word)
-		return NULL;
-	memcpy(word->text, text, len + 1);
-	HASH_ADD_KEYPTR(hh, words->all, word->text, len, word);
-	if (word->hh.tbl)
-		return word->text;
-	free(word);
+	if (node)
+		return *node;
+	if (copy && tsearch(copy, &words->root, compare))
+		return copy;
+	free(copy);
 	return NULL;
 }
 
@@ -389,7 +288,7 @@ enum vbd_status vbd_event_table_load(
 		"SELECT * FROM (SELECT " VBD_RUN_OF_ROW ", at_ns, seq, type, severity, kind,"
 		" object_id, name, labels, owner, data, port_num, detail,"
 		" sum IS " VBD_EVENT_SUM " FROM events ORDER BY seq DESC LIMIT ?1) ORDER BY seq",
-		VBD_VALUES(vbd_value_number(max)), vbd_query_keep, rows, err);
+		VBD_VALUES(vbd_value_number(max)), rows, err);
 }
 
 /* --- the bounds ------------------------------------------------------------------------------ */

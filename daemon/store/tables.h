@@ -75,19 +75,10 @@ struct vbd_answer {
 	size_t body_bytes;
 };
 
-/** vbd_answer_table_load - append the answers of requests since @since_wall_ns, the
- * oldest first; on failure @rows is empty */
+/** vbd_answer_table_load - append the answers of requests since @since_wall_ns, the oldest first;
+ * the columns are as in struct vbd_answer, with the bytes of the body */
 enum vbd_status vbd_answer_table_load(struct vbd_database *database, uint64_t since_wall_ns,
 	struct vbd_link *rows, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_answers_take - call @cb for each, with texts that are valid in the call only, and free the
- * rows */
-void vbd_answers_take(
-	struct vbd_link *rows, void (*cb)(const struct vbd_answer *answer, void *arg), void *arg);
-
-/** vbd_answer_put - keep an answer, which is copied, in place of the one of its key, or with the
- * status 0 delete that one; returns the ticket of vbd_store_put() */
-uint64_t vbd_answer_put(struct vbd_store *store, const struct vbd_answer *answer);
 
 /* --- `desired`: the objects that requests asked to keep, so that the next run makes them ------ */
 
@@ -99,21 +90,10 @@ struct vbd_desired {
 	const char *body;  /* JSON of the request */
 };
 
-/** vbd_desired_table_load - append all rows, the oldest first; on failure @rows is empty */
+/** vbd_desired_table_load - append all rows, the oldest first; the columns are as in struct
+ * vbd_desired */
 enum vbd_status vbd_desired_table_load(
 	struct vbd_database *database, struct vbd_link *rows, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_desired_take - call @cb for each, with texts that are valid in the call only, and free the
- * rows */
-void vbd_desired_take(
-	struct vbd_link *rows, void (*cb)(const struct vbd_desired *row, void *arg), void *arg);
-
-/** vbd_desired_put - add a row, which is copied, or replace that of its name; returns the ticket of
- * vbd_store_put() */
-uint64_t vbd_desired_put(struct vbd_store *store, const struct vbd_desired *row);
-
-/** vbd_desired_drop - delete the row of @name; returns the ticket */
-uint64_t vbd_desired_drop(struct vbd_store *store, const char *name);
 
 /* --- the bounds: the oldest rows of the tables that the configuration bounds are deleted ------ */
 
@@ -199,10 +179,12 @@ enum vbd_status vbd_schema_write_numbers(struct vbd_database *database,
  * to names. One thread at a time. ----------------------------------------------------------------
  */
 
-/** vbd_words_create - an empty pool; NULL without memory */
-struct vbd_words *vbd_words_create(void);
+/* Zeros: an empty pool. */
+struct vbd_words {
+	void *root; /* of tsearch(3) */
+};
 
-/** vbd_words_free - free it with its texts; NULL is fine */
+/** vbd_words_free - free all texts; the pool is empty then */
 void vbd_words_free(struct vbd_words *words);
 
 /** vbd_words_get - the pool's copy of @text; NULL without memory */

@@ -230,14 +230,6 @@ STORE_TEST(test_services_store__a_run_that_can_not_load_takes_ids_of_no_other)
 	assert_non_null(strstr(detail, "no such table: desired"));
 }
 
-static void count_row(const struct vbd_desired *row, void *arg)
-{
-	unsigned int *count = arg;
-
-	assert_string_equal(row->name, *count ? "rear" : "front");
-	(*count)++;
-}
-
 /* Reads what is kept with no memory for the @nth allocation; returns whether that came to pass. */
 static bool load_without(struct vbd_database *database, unsigned int nth)
 {
@@ -252,8 +244,11 @@ static bool load_without(struct vbd_database *database, unsigned int nth)
 	failed = fake_memory_failed();
 	fake_memory_fail_nth(0);
 	assert_int_equal(status, failed ? VBD_E_NO_MEMORY : VBD_OK);
-	vbd_desired_take(&rows, count_row, &count);
-	assert_int_equal(count, failed ? 0 : 2);
+	vbd_list_for_each (link, &rows)
+		assert_string_equal(vbd_row_text(VBD_CONTAINER_OF(link, struct vbd_row, link), 1),
+			count++ ? "rear" : "front");
+	assert_true(count == 2 || failed);
+	vbd_rows_free(&rows);
 	return failed;
 }
 

@@ -25,7 +25,7 @@ struct fixture {
 	char dir[SCRATCH_PATH_BYTES + 32];
 	char file[SCRATCH_PATH_BYTES + 64];
 	struct vbd_store *store;
-	struct vbd_words *words;
+	struct vbd_words words;
 	/* Loaded by the last store: */
 	struct vbd_link events; /* rows */
 	size_t event_count;
@@ -53,7 +53,7 @@ static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd
 		struct vbd_event event;
 
 		f->event_count += vbd_event_of_row(
-			VBD_CONTAINER_OF(link, struct vbd_row, link), f->words, NULL, &event);
+			VBD_CONTAINER_OF(link, struct vbd_row, link), &f->words, NULL, &event);
 	}
 	return status;
 }
@@ -81,9 +81,7 @@ static int setup(void **state)
 	scratch_make(f->folder);
 	(void)snprintf(f->dir, sizeof(f->dir), "%s/state", f->folder);
 	(void)snprintf(f->file, sizeof(f->file), "%s/state.db", f->dir);
-	f->words = vbd_words_create();
 	vbd_list_init(&f->events);
-	assert_non_null(f->words);
 	*state = f;
 	return 0;
 }
@@ -100,7 +98,7 @@ static int teardown(void **state)
 
 	close_store(f);
 	forget(f);
-	vbd_words_free(f->words);
+	vbd_words_free(&f->words);
 	scratch_remove(f->folder);
 	free(f);
 	return 0;
@@ -118,12 +116,12 @@ static struct vbd_store_state open_store(struct fixture *f)
 	return vbd_store_state(f->store);
 }
 
-static struct vbd_event last_event(const struct fixture *f)
+static struct vbd_event last_event(struct fixture *f)
 {
 	struct vbd_event event;
 
 	assert_true(vbd_event_of_row(
-		VBD_CONTAINER_OF(f->events.prev, struct vbd_row, link), f->words, NULL, &event));
+		VBD_CONTAINER_OF(f->events.prev, struct vbd_row, link), &f->words, NULL, &event));
 	return event;
 }
 
@@ -618,15 +616,15 @@ STORE_TEST(test_store__the_queue_is_bounded)
 
 STORE_TEST(test_store__a_word_is_kept_once)
 {
-	const char *one = vbd_words_get(f->words, "established");
+	const char *one = vbd_words_get(&f->words, "established");
 	char again[] = "established";
 
 	assert_string_equal(one, "established");
 	assert_ptr_not_equal(one, again);
-	assert_ptr_equal(vbd_words_get(f->words, again), one);
-	assert_string_equal(vbd_words_get(f->words, "establish"), "establish");
-	assert_string_equal(vbd_words_get(f->words, ""), "");
-	assert_ptr_equal(vbd_words_get(f->words, again), one);
+	assert_ptr_equal(vbd_words_get(&f->words, again), one);
+	assert_string_equal(vbd_words_get(&f->words, "establish"), "establish");
+	assert_string_equal(vbd_words_get(&f->words, ""), "");
+	assert_ptr_equal(vbd_words_get(&f->words, again), one);
 }
 
 static bool no_thread; /* the next one can not be started */
