@@ -136,17 +136,12 @@ enum vbd_status vbd_daemon_create(
 	return VBD_OK;
 }
 
-static void on_found(const char *name, int fd, void *arg)
-{
-	vbd_holder_found(arg, name, fd);
-}
-
 void vbd_daemon_take_held(struct vbd_daemon *daemon)
 {
 	struct vbd_holder *holder = &daemon->reconciler->holder;
 
 	vbd_holder_use(holder, vbd_sdnotify_store_max());
-	vbd_sdnotify_stored(on_found, holder);
+	vbd_sdnotify_stored(vbd_holder_found, holder);
 }
 
 void vbd_daemon_announce(struct vbd_daemon *daemon)
@@ -168,7 +163,7 @@ void vbd_daemon_announce(struct vbd_daemon *daemon)
 		died ? died : "", died ? ", was killed" : "", deaths);
 }
 
-static bool nothing_left(const struct vbd_daemon *daemon)
+bool vbd_daemon_is_drained(const struct vbd_daemon *daemon)
 {
 	return daemon->connections->open == 0 && daemon->ud_endpoints->open == 0 &&
 	       daemon->transfers->open == 0 && daemon->probes->open == 0 &&
@@ -199,7 +194,7 @@ static void go_on_stopping(struct vbd_daemon *daemon)
 {
 	if (!daemon->closing && daemon->drain.state == VBD_DRAIN_DRAINED)
 		close_all(daemon);
-	else if (daemon->closing && nothing_left(daemon))
+	else if (daemon->closing && vbd_daemon_is_drained(daemon))
 		has_stopped(daemon);
 }
 
@@ -267,11 +262,6 @@ void vbd_daemon_exits(struct vbd_daemon *daemon)
 bool vbd_daemon_leaves(const struct vbd_daemon *daemon)
 {
 	return daemon->fabric->left_to_kernel || daemon->farewell_hangs;
-}
-
-bool vbd_daemon_is_drained(const struct vbd_daemon *daemon)
-{
-	return nothing_left(daemon);
 }
 
 void vbd_daemon_destroy(struct vbd_daemon *daemon)

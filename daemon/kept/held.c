@@ -32,7 +32,6 @@ static void free_held(struct vbd_held *held)
 {
 	close_found(held);
 	vbd_list_remove(&held->link);
-	vbd_list_remove(&held->told_link);
 	free(held);
 }
 
@@ -44,7 +43,6 @@ static struct vbd_held *new_held(struct vbd_holder *holder, const char *name)
 		return NULL;
 	(void)snprintf(held->name, sizeof(held->name), "%s", name);
 	held->found_fd = -1;
-	vbd_list_init(&held->told_link);
 	vbd_list_append(&holder->all, &held->link);
 	return held;
 }
@@ -66,12 +64,6 @@ static void mark_changed(const struct vbd_held *held)
 		held->kept->object.version++;
 	if (made)
 		made->version++;
-}
-
-static void append(struct vbd_link *list, struct vbd_held *held)
-{
-	vbd_list_remove(&held->told_link);
-	vbd_list_append(list, &held->told_link);
 }
 
 static bool remove_from_store(
@@ -108,16 +100,22 @@ static void wait_for_room(struct vbd_holder *holder, struct vbd_held *held)
 	(void)snprintf(text, sizeof(text),
 		"its bytes will not be there after a restart: systemd has room for %u of them",
 		holder->max);
-	append(&holder->without_room, held);
+	held->waits = true;
 	log_without_bytes(held->kept, text);
 }
 
-static void give_room(struct vbd_holder *holder)
+/* The first of which systemd is to be told now; NULL: none. */
+static struct vbd_held *next_to_tell(const struct vbd_holder *holder)
 {
-	struct vbd_held *next = VBD_LIST_FIRST(&holder->without_room, struct vbd_held, told_link);
+	bool has_room = holder->stored < holder->max;
 
-	if (next && holder->stored < holder->max)
-		append(&holder->to_tell, next);
+	vbd_list_for_each (link, &holder->all) {
+		struct vbd_held *held = VBD_CONTAINER_OF(link, struct vbd_held, link);
+
+		if (held->to_remove || (held->to_add && (has_room || !held->waits)))
+			return held;
+	}
+	return NULL;
 }
 
 /* Returns false if systemd does not read. */
@@ -125,49 +123,45 @@ static bool tell(struct vbd_holder *holder, struct vbd_held *held, struct vbd_er
 {
 	if (held->to_remove && !remove_from_store(holder, held, err))
 		return false;
-	vbd_list_remove(&held->told_link);
 	if (held->to_add && held->kept && holder->stored >= holder->max)
 		wait_for_room(holder, held);
-	else if (held->to_add && !add_to_store(holder, held, err)) {
-		vbd_list_prepend(&holder->to_tell, &held->told_link);
+	else if (held->to_add && !add_to_store(holder, held, err))
 		return false;
-	}
 	if (!held->kept && !held->is_stored)
 		free_held(held);
-	give_room(holder);
 	return true;
 }
 
-static void tell_all(struct vbd_holder *holder)
+static void tell_some(struct vbd_holder *holder)
 {
+	struct vbd_held *held = next_to_tell(holder);
 	struct vbd_error err = {0};
-	struct vbd_held *held;
 	bool is_read = true;
 
-	for (int i = 0; i < TOLD_PER_TURN && is_read; i++) {
-		held = VBD_LIST_FIRST(&holder->to_tell, struct vbd_held, told_link);
-		if (!held)
-			break;
+	for (int i = 0; held && i < TOLD_PER_TURN && is_read; i++) {
 		is_read = tell(holder, held, &err);
+		held = next_to_tell(holder);
 	}
 	if (!is_read && !holder->is_failing)
 		vbd_log(VBD_LOG_WARNING, NULL,
 			"%s; the bytes of new kept buffers are not held until it does", err.text);
 	holder->is_failing = !is_read;
-	if (!vbd_list_empty(&holder->to_tell))
+	if (held)
 		vbd_timer_set(holder->timer, is_read ? 0 : RETRY_MS);
 }
 
 static void on_timer(void *arg)
 {
-	tell_all(arg);
+	tell_some(arg);
 }
 
 static void want(struct vbd_holder *holder, struct vbd_held *held)
 {
-	append(&holder->to_tell, held);
+	held->waits = false;
+	vbd_list_remove(&held->link);
+	vbd_list_append(&holder->all, &held->link);
 	if (!holder->is_failing)
-		tell_all(holder);
+		tell_some(holder);
 }
 
 /* --- what the run before has left ------------------------------------------------------------ */
@@ -188,8 +182,9 @@ static struct vbd_held *find_unclaimed(const struct vbd_holder *holder, const ch
 	return NULL;
 }
 
-void vbd_holder_found(struct vbd_holder *holder, const char *name, int fd)
+void vbd_holder_found(const char *name, int fd, void *arg)
 {
+	struct vbd_holder *holder = arg;
 	struct vbd_held *held = find_unclaimed(holder, name);
 
 	if (held)
@@ -200,7 +195,6 @@ void vbd_holder_found(struct vbd_holder *holder, const char *name, int fd)
 		held->found_fd = fd;
 		held->is_stored = true;
 		holder->stored++;
-		holder->unclaimed++;
 		return;
 	}
 	vbd_log(VBD_LOG_WARNING, NULL, "descriptor %.140s from systemd is closed: %s", name,
@@ -229,13 +223,9 @@ void vbd_holder_sweep(struct vbd_holder *holder)
 		vbd_log(VBD_LOG_WARNING, NULL,
 			"descriptor %.140s from systemd is closed: no such buffer is kept%s",
 			held->name, is_known ? "" : " now; systemd holds on to it");
-		if (!is_known)
-			continue;
-		holder->unclaimed--;
-		held->to_remove = true;
-		append(&holder->to_tell, held);
+		held->to_remove = is_known;
 	}
-	tell_all(holder);
+	tell_some(holder);
 }
 
 /* --- buffers --------------------------------------------------------------------------------- */
@@ -250,14 +240,12 @@ void vbd_held_enter(struct vbd_kept *kept)
 {
 	char name[VBD_HELD_NAME_BYTES];
 
-	if (kept->of != VBD_KIND_BUFFER || !holder_of(kept)->unclaimed)
+	if (kept->of != VBD_KIND_BUFFER)
 		return;
 	make_name(kept, name);
 	kept->held = find_unclaimed(holder_of(kept), name);
-	if (!kept->held)
-		return;
-	kept->held->kept = kept;
-	holder_of(kept)->unclaimed--;
+	if (kept->held)
+		kept->held->kept = kept;
 }
 
 int vbd_held_fd(const struct vbd_kept *kept)
@@ -352,8 +340,6 @@ enum vbd_status vbd_holder_begin(
 {
 	holder->daemon = daemon;
 	vbd_list_init(&holder->all);
-	vbd_list_init(&holder->to_tell);
-	vbd_list_init(&holder->without_room);
 	return vbd_timer_create(daemon->loop, on_timer, holder, &holder->timer, err);
 }
 

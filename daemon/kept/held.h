@@ -29,26 +29,23 @@ struct vbd_timer;
 
 /* A name in the store, from when systemd is to hold something under it until it no longer does. */
 struct vbd_held {
-	struct vbd_link link;	   /* in `all` */
-	struct vbd_link told_link; /* in `to_tell` or `without_room`, or in none */
-	struct vbd_kept *kept;	   /* NULL: no kept object has the name, or none any more */
-	int found_fd;		   /* of the run before, until its buffer is there; -1: none */
-	uint64_t buffer_id;	   /* this buffer has the memory; 0: no buffer of this run has */
-	bool is_stored;		   /* systemd holds something */
-	bool to_remove, to_add;	   /* the first comes first */
+	struct vbd_link link;
+	struct vbd_kept *kept;	/* NULL: no kept object has the name, or none any more */
+	int found_fd;		/* of the run before, until its buffer is there; -1: none */
+	uint64_t buffer_id;	/* this buffer has the memory; 0: no buffer of this run has */
+	bool is_stored;		/* systemd holds something */
+	bool to_remove, to_add; /* systemd is to be told; the first comes first */
+	bool waits;		/* to be added, since there was no room for it */
 	char name[VBD_HELD_NAME_BYTES];
 };
 
 struct vbd_holder {
 	struct vbd_daemon *daemon;
-	struct vbd_link all;
-	struct vbd_link to_tell;
-	struct vbd_link without_room; /* the first gets the next room */
+	struct vbd_link all; /* of struct vbd_held; systemd is told of the first ones first */
 	struct vbd_timer *timer;
-	uint32_t max;	    /* descriptors that systemd holds at most; 0: there is no store */
-	uint32_t stored;    /* descriptors that it holds */
-	uint32_t unclaimed; /* found, and of no kept object */
-	bool is_failing;    /* systemd does not read */
+	uint32_t max;	 /* descriptors that systemd holds at most; 0: there is no store */
+	uint32_t stored; /* descriptors that it holds */
+	bool is_failing; /* systemd does not read */
 };
 
 /** vbd_holder_begin - nothing is held yet; @holder: zeroed */
@@ -61,7 +58,7 @@ void vbd_holder_use(struct vbd_holder *holder, uint32_t max);
 
 /** vbd_holder_found - systemd has passed a descriptor of the run before, which is the holder's now;
  * after vbd_holder_use(), before anything is kept */
-void vbd_holder_found(struct vbd_holder *holder, const char *name, int fd);
+void vbd_holder_found(const char *name, int fd, void *holder);
 
 /** vbd_holder_sweep - all objects of lists and of earlier runs are kept now: let go of what belongs
  * to none of them, and say so in the log */

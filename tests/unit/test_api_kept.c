@@ -230,7 +230,7 @@ KEPT_TEST(test_api_kept__a_registration_that_fails_loses_no_bytes_of_the_run_bef
 	assert_int_equal(vbd_memfd_create(4096, 0, &fd, NULL), VBD_OK);
 	assert_int_equal(pwrite(fd, "before", 6, 0), 6);
 	vbd_holder_use(holder, 8);
-	vbd_holder_found(holder, "buffer//pool", fd);
+	vbd_holder_found("buffer//pool", fd, holder);
 	configure(f, "buffers:\n- name: pool\n  kind: shared\n  size_bytes: 4K\n");
 	fake_fail_next("ibv_reg_mr", EINVAL);
 	open_api(f);
@@ -355,7 +355,6 @@ KEPT_TEST(test_api_kept__a_systemd_that_does_not_read_is_told_later)
 	assert_non_null(strstr(warned.last, "are not held until it does"));
 	systemd = systemd_listen();
 	SVC_UNTIL(f->svc, vbd_held_is_stored(kept(f, "b")));
-	SVC_UNTIL(f->svc, vbd_list_empty(&holder->to_tell));
 	vbd_log_set_observer(NULL, NULL);
 	vbd_log_set_level(VBD_LOG_ERROR);
 	assert_false(holder->is_failing);
@@ -386,20 +385,19 @@ KEPT_TEST(test_api_kept__descriptors_of_no_kept_buffer_are_given_back)
 		assert_int_equal(vbd_memfd_create(4096, 0, &fds[i], NULL), VBD_OK);
 	memset(longest, 'x', sizeof(longest));
 	longest[sizeof(longest) - 1] = '\0';
-	vbd_holder_found(holder, "buffer//gone", fds[0]);
-	vbd_holder_found(holder, "buffer//twice", fds[1]);
-	vbd_holder_found(holder, "buffer//twice", fds[2]);
-	vbd_holder_found(holder, longest, fds[3]);
+	vbd_holder_found("buffer//gone", fds[0], holder);
+	vbd_holder_found("buffer//twice", fds[1], holder);
+	vbd_holder_found("buffer//twice", fds[2], holder);
+	vbd_holder_found(longest, fds[3], holder);
 	assert_true(fcntl(fds[0], F_GETFD) >= 0);
 	for (size_t i = 1; i < VBD_ARRAY_LEN(fds); i++)
 		assert_int_equal(fcntl(fds[i], F_GETFD), -1);
 	assert_int_equal(holder->stored, 2);
-	assert_int_equal(holder->unclaimed, 2);
 	/* A buffer of another name takes none of them. */
 	configure(f, "buffers:\n- {name: other, kind: shared, size_bytes: 4096}\n");
 	open_api(f);
 	await(f, "other", VBD_KEPT_UP);
-	SVC_UNTIL(f->svc, holder->unclaimed == 0 && vbd_held_is_stored(kept(f, "other")));
+	SVC_UNTIL(f->svc, vbd_held_is_stored(kept(f, "other")));
 	systemd_heard(systemd, "FDSTOREREMOVE=1\nFDNAME=buffer//gone");
 	systemd_heard(systemd, "FDSTOREREMOVE=1\nFDNAME=buffer//twice");
 	systemd_heard(systemd, "FDSTORE=1\nFDNAME=buffer//other");
@@ -418,13 +416,12 @@ KEPT_TEST(test_api_kept__a_descriptor_that_nobody_wants_goes_back_at_once)
 	holder = &f->svc->daemon->reconciler->holder;
 	vbd_holder_use(holder, 8);
 	assert_int_equal(vbd_memfd_create(4096, 0, &fd, NULL), VBD_OK);
-	vbd_holder_found(holder, "buffer//gone", fd);
+	vbd_holder_found("buffer//gone", fd, holder);
 	open_api(f);
 	SVC_UNTIL(f->svc, vbd_list_empty(&holder->all));
 	systemd_heard(systemd, "FDSTOREREMOVE=1\nFDNAME=buffer//gone");
 	systemd_heard(systemd, NULL);
 	assert_int_equal(holder->stored, 0);
-	assert_int_equal(holder->unclaimed, 0);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
 	assert_int_equal(close(systemd), 0);
