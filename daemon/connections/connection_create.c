@@ -144,7 +144,7 @@ static struct vbd_connection *replace(struct vbd_connection *connection, uint64_
 
 	if (!before || !before->ended)
 		return NULL;
-	vbd_object_replace(&connection->object, before);
+	vbd_registry_exchange(&connection->object, before);
 	return vbd_connection_of(before);
 }
 
@@ -197,7 +197,7 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_connecti
 	status = make_rdma_side(connection, spec, cm, err);
 	if (status) {
 		if (before)
-			vbd_object_replace(&before->object, &connection->object);
+			vbd_registry_exchange(&before->object, &connection->object);
 		vbd_object_free(&connection->object);
 		return status;
 	}

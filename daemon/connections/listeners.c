@@ -386,13 +386,8 @@ void vbd_listeners_device_added(struct vbd_daemon *daemon)
 
 void vbd_listeners_close_all(struct vbd_daemon *daemon)
 {
-	struct vbd_object *next;
-
-	for (struct vbd_object *object = vbd_registry_first(daemon->listeners); object;
-		object = next) {
-		next = vbd_registry_next(object);
+	vbd_registry_for_each (object, daemon->listeners)
 		vbd_listener_delete(listener_of(object));
-	}
 }
 
 static const char *state(const struct vbd_object *object)

@@ -59,18 +59,6 @@ void vbd_object_unpin(struct vbd_object *object)
 	object->pinned_bytes = 0;
 }
 
-static void begin_life(struct vbd_object *object, struct vbd_caller *owner)
-{
-	enum vbd_quota quota = quota_of(object->registry);
-
-	object->owner = vbd_caller_ref(owner);
-	object->registry->open++;
-	vbd_tally_of(object->registry, owner)->objects++;
-	vbd_tally_of(object->registry, owner)->open++;
-	if (quota != VBD_QUOTA_COUNT)
-		vbd_quota_count(owner, quota, 1);
-}
-
 /* --- the store ------------------------------------------------------------------------------- */
 
 /* The row is written in a later turn: by then the object is whole, and most changes are over. */
@@ -306,6 +294,24 @@ static struct vbd_object *alloc(struct vbd_registry *registry, struct vbd_error 
 	return object;
 }
 
+/* The object is in its registry. */
+static struct vbd_object *begin_life(struct vbd_object *object, const struct vbd_origin *origin)
+{
+	struct vbd_caller *owner = origin->shared ? NULL : origin->caller;
+	enum vbd_quota quota = quota_of(object->registry);
+
+	object->owner = vbd_caller_ref(owner);
+	object->shared = origin->shared;
+	object->labels = vbd_labels_ref(origin->labels);
+	object->registry->open++;
+	vbd_tally_of(object->registry, owner)->objects++;
+	vbd_tally_of(object->registry, owner)->open++;
+	if (quota != VBD_QUOTA_COUNT)
+		vbd_quota_count(owner, quota, 1);
+	want_record(object);
+	return object;
+}
+
 enum vbd_status vbd_object_create(struct vbd_registry *registry, const struct vbd_origin *origin,
 	const char *name, struct vbd_object **ret_object, struct vbd_error *err)
 {
@@ -330,11 +336,7 @@ enum vbd_status vbd_object_create(struct vbd_registry *registry, const struct vb
 		free(object);
 		return status;
 	}
-	begin_life(object, origin->shared ? NULL : origin->caller);
-	object->shared = origin->shared;
-	object->labels = vbd_labels_ref(origin->labels);
-	want_record(object);
-	*ret_object = object;
+	*ret_object = begin_life(object, origin);
 	return VBD_OK;
 }
 
@@ -346,6 +348,8 @@ struct vbd_origin vbd_origin_like(const struct vbd_object *object)
 enum vbd_status vbd_object_adopt(struct vbd_registry *registry, const struct vbd_origin *origin,
 	uint64_t id, const char *name, struct vbd_object **ret_object, struct vbd_error *err)
 {
+	/* The daemon's own PDs and CQs serve every request that names none. */
+	const struct vbd_origin whose = {origin->caller, origin->labels, !origin->caller};
 	struct vbd_object *object = alloc(registry, err);
 	enum vbd_status status;
 
@@ -356,12 +360,7 @@ enum vbd_status vbd_object_adopt(struct vbd_registry *registry, const struct vbd
 		free(object);
 		return status;
 	}
-	begin_life(object, origin->caller);
-	/* The daemon's own PDs and CQs serve every request that names none. */
-	object->shared = !origin->caller;
-	object->labels = vbd_labels_ref(origin->labels);
-	want_record(object);
-	*ret_object = object;
+	*ret_object = begin_life(object, &whose);
 	return VBD_OK;
 }
 
@@ -421,11 +420,6 @@ void vbd_object_hold(struct vbd_object *object, bool held)
 		enter_history(object);
 }
 
-void vbd_object_replace(struct vbd_object *object, struct vbd_object *before)
-{
-	vbd_registry_exchange(object->registry, object, before);
-}
-
 void vbd_object_replaced(struct vbd_object *object, struct vbd_object *before, bool forget)
 {
 	struct vbd_daemon *daemon = object->registry->daemon;
@@ -468,17 +462,14 @@ void vbd_object_unregister(struct vbd_object *object)
 	(void)vbd_object_settle(object);
 }
 
-/* The daemon ends, so no client reads of it any more. Its row stays. */
-static void free_silently(struct vbd_object *object)
-{
-	object->recorded = false;
-	object->announced = false;
-	vbd_object_free(object);
-}
-
+/* The daemon ends, so no client reads of it any more. Rows stay. */
 void vbd_objects_free(struct vbd_registry *registry)
 {
-	vbd_registry_drain(registry, free_silently);
+	vbd_registry_for_each (object, registry) {
+		object->recorded = false;
+		object->announced = false;
+		vbd_object_free(object);
+	}
 }
 
 uint64_t vbd_object_connection(const struct vbd_object *object)

@@ -117,12 +117,8 @@ bool vbd_object_delete(struct vbd_object *object);
  * object lives on. One that is in no registry is ignored. */
 void vbd_object_leave(struct vbd_object *object);
 
-/** vbd_object_replace - @object, which is new, gets the id of @before, which has ended, and @before
- * that of @object. Nothing tells of it before vbd_object_replaced(); until then another call with
- * the arguments exchanged undoes it. */
-void vbd_object_replace(struct vbd_object *object, struct vbd_object *before);
-
-/** vbd_object_replaced - let watches, ETags and the store follow vbd_object_replace()
+/** vbd_object_replaced - let watches, ETags and the store follow vbd_registry_exchange(): @object,
+ * which is new, has the id of @before, which has ended
  * @forget: @before leaves no record, and no event tells of it; it is freed in this turn */
 void vbd_object_replaced(struct vbd_object *object, struct vbd_object *before, bool forget);
 

@@ -251,12 +251,11 @@ void vbd_registry_remove(struct vbd_registry *registry, struct vbd_object *objec
 	object->id = 0;
 }
 
-void vbd_registry_exchange(
-	struct vbd_registry *registry, struct vbd_object *object, struct vbd_object *other)
+void vbd_registry_exchange(struct vbd_object *object, struct vbd_object *other)
 {
 	uint64_t id = object->id;
 
-	vbd_places_exchange(&registry->places, id, other->id);
+	vbd_places_exchange(&object->registry->places, id, other->id);
 	object->id = other->id;
 	other->id = id;
 }
@@ -337,14 +336,9 @@ uint64_t vbd_registry_count(const struct vbd_registry *registry)
 	return registry->places.count - registry->places.gaps;
 }
 
-struct vbd_object *vbd_registry_first(const struct vbd_registry *registry)
-{
-	return vbd_registry_after(registry, 0);
-}
-
 struct vbd_object *vbd_registry_next(const struct vbd_object *object)
 {
-	return vbd_registry_after(object->registry, object->id);
+	return object ? vbd_registry_after(object->registry, object->id) : NULL;
 }
 
 struct vbd_object *vbd_registry_after(const struct vbd_registry *registry, uint64_t id)
@@ -355,15 +349,4 @@ struct vbd_object *vbd_registry_after(const struct vbd_registry *registry, uint6
 struct vbd_object *vbd_registry_before(const struct vbd_registry *registry, uint64_t id)
 {
 	return vbd_places_before(&registry->places, id);
-}
-
-void vbd_registry_drain(
-	struct vbd_registry *registry, void (*free_object)(struct vbd_object *object))
-{
-	struct vbd_object *next;
-
-	for (struct vbd_object *object = vbd_registry_first(registry); object; object = next) {
-		next = vbd_registry_next(object);
-		free_object(object);
-	}
 }

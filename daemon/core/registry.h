@@ -256,16 +256,8 @@ void *vbd_registry_find_for(const struct vbd_registry *registry, const struct vb
 /** vbd_registry_count - the number of objects now */
 uint64_t vbd_registry_count(const struct vbd_registry *registry);
 
-/** vbd_registry_exchange - two objects of the registry get each other's id; their names stay */
-void vbd_registry_exchange(
-	struct vbd_registry *registry, struct vbd_object *object, struct vbd_object *other);
-
-/** vbd_registry_first - the object with the lowest id; NULL if there is none */
-struct vbd_object *vbd_registry_first(const struct vbd_registry *registry);
-
-/** vbd_registry_next - the object with the next id; NULL behind the last. Call it before @object is
- * removed. */
-struct vbd_object *vbd_registry_next(const struct vbd_object *object);
+/** vbd_registry_exchange - two objects of one registry get each other's id; their names stay */
+void vbd_registry_exchange(struct vbd_object *object, struct vbd_object *other);
 
 /** vbd_registry_after - the object with the lowest id above @id, found without a walk; NULL if
  * there is none */
@@ -274,15 +266,14 @@ struct vbd_object *vbd_registry_after(const struct vbd_registry *registry, uint6
 /** vbd_registry_before - the object with the highest id below @id; NULL if there is none */
 struct vbd_object *vbd_registry_before(const struct vbd_registry *registry, uint64_t id);
 
-/** vbd_registry_for_each - each object, by id; the body must not remove an object */
-#define vbd_registry_for_each(object_, registry_)                                 \
-	for (struct vbd_object *object_ = vbd_registry_first(registry_); object_; \
-		object_ = vbd_registry_next(object_))
+/** vbd_registry_for_each - each object, by id; the body may remove its own object only */
+#define vbd_registry_for_each(object_, registry_)                            \
+	for (struct vbd_object *object_ = vbd_registry_after(registry_, 0),  \
+			       *object_##_next = vbd_registry_next(object_); \
+		object_; object_ = object_##_next, object_##_next = vbd_registry_next(object_))
 
-/** vbd_registry_drain - call @free_object for each object, by id; @free_object may
- * remove its own object only */
-void vbd_registry_drain(
-	struct vbd_registry *registry, void (*free_object)(struct vbd_object *object));
+/** vbd_registry_next - the object with the next id; NULL behind the last, and for NULL */
+struct vbd_object *vbd_registry_next(const struct vbd_object *object);
 
 /** vbd_registry_kind - the kind of its objects */
 enum vbd_object_kind vbd_registry_kind(const struct vbd_registry *registry);

@@ -229,14 +229,10 @@ static bool is_listed(const struct vbd_kept *kept, const struct vbd_kept_spec *s
 
 void vbd_kept_use_config(struct vbd_daemon *daemon, const struct vbd_kept_spec *specs, size_t count)
 {
-	struct vbd_object *next;
-
 	/* First those that go, so that their names are free. */
-	for (struct vbd_object *object = vbd_registry_first(daemon->kept_objects); object;
-		object = next) {
+	vbd_registry_for_each (object, daemon->kept_objects) {
 		struct vbd_kept *kept = kept_of(object);
 
-		next = vbd_registry_next(object);
 		if (kept->source == VBD_KEPT_FROM_CONFIG && !is_listed(kept, specs, count))
 			vbd_reconciler_step(kept, VBD_KEPT_EV_REMOVED);
 	}

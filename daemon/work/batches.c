@@ -77,8 +77,9 @@ static void add_users(const struct vbd_buffer *buffer, const struct vbd_registry
 	bool (*uses)(struct vbd_object *object, const struct vbd_buffer *buffer),
 	struct vbd_users *users)
 {
-	for (struct vbd_object *object = vbd_registry_first(registry);
-		object && users->total < buffer->users; object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, registry) {
+		if (users->total >= buffer->users)
+			break;
 		if (uses(object, buffer))
 			vbd_users_add(users, object);
 	}

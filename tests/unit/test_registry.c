@@ -185,7 +185,7 @@ REGISTRY_TEST(test_registry__the_order_is_that_of_the_ids)
 	for (size_t i = 0; i < 100; i += 3)
 		vbd_registry_remove(&f->registry, &f->things[i].object);
 	add(f, 0, "late");
-	for (const struct vbd_object *o = vbd_registry_first(&f->registry); o;
+	for (const struct vbd_object *o = vbd_registry_after(&f->registry, 0); o;
 		o = vbd_registry_next(o)) {
 		assert_true(o->id > last);
 		last = o->id;
@@ -209,7 +209,7 @@ REGISTRY_TEST(test_registry__two_objects_exchange_their_ids_without_memory)
 			continue;
 		g_memory.failing = true;
 		g_memory.calls_before_failure = 0;
-		vbd_registry_exchange(&f->registry, one, other);
+		vbd_registry_exchange(one, other);
 		assert_int_equal(one->id, i + 1);
 		assert_int_equal(other->id, 1);
 		assert_ptr_equal(vbd_registry_find_id(&f->registry, i + 1), one);
@@ -218,7 +218,7 @@ REGISTRY_TEST(test_registry__two_objects_exchange_their_ids_without_memory)
 		assert_ptr_equal(vbd_registry_after(&f->registry, 0), other);
 		assert_ptr_equal(vbd_registry_before(&f->registry, i + 2), one);
 		assert_int_equal(vbd_registry_count(&f->registry), i + 1);
-		vbd_registry_exchange(&f->registry, other, one);
+		vbd_registry_exchange(other, one);
 		g_memory.failing = false;
 		assert_ptr_equal(vbd_registry_find_id(&f->registry, 1), one);
 	}
@@ -231,7 +231,7 @@ REGISTRY_TEST(test_registry__removing_what_was_never_added_is_fine)
 	vbd_registry_remove(&f->registry, &f->things[0].object);
 	vbd_registry_remove(&f->registry, &f->things[0].object);
 	assert_int_equal(vbd_registry_count(&f->registry), 0);
-	assert_null(vbd_registry_first(&f->registry));
+	assert_null(vbd_registry_after(&f->registry, 0));
 }
 
 REGISTRY_TEST(test_registry__an_object_may_get_another_name)

@@ -209,7 +209,7 @@ SVC_TEST(test_services_batches__the_newest_records_are_kept)
 		wait_for_end(svc, begin(&scene));
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->transfer_batches), 2);
-	assert_int_equal(vbd_registry_first(svc->daemon->transfer_batches)->id, 3);
+	assert_int_equal(vbd_registry_after(svc->daemon->transfer_batches, 0)->id, 3);
 }
 
 SVC_TEST(test_services_batches__the_daemon_stops_with_one_under_way)

@@ -225,7 +225,7 @@ SVC_TEST(test_services_benchmarks__the_newest_records_are_kept)
 		wait_for_end(svc, begin(&scene, &spec));
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->benchmarks), 2);
-	assert_int_equal(vbd_registry_first(svc->daemon->benchmarks)->id, 4);
+	assert_int_equal(vbd_registry_after(svc->daemon->benchmarks, 0)->id, 4);
 }
 
 SVC_TEST(test_services_benchmarks__the_daemon_stops_with_one_under_way)

@@ -917,7 +917,7 @@ SVC_TEST(test_services_endpoints__each_allocation_may_fail)
 		}
 		fake_memory_fail_nth(0);
 		if (is_open)
-			vbd_object_delete(vbd_registry_first(svc->daemon->ud_endpoints));
+			vbd_object_delete(vbd_registry_after(svc->daemon->ud_endpoints, 0));
 		expect_nothing_left(svc);
 	}
 	fake_memory_fail_nth(0);

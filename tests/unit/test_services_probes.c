@@ -234,7 +234,7 @@ SVC_TEST(test_services_probes__the_newest_records_are_kept)
 		wait_for_end(svc, begin(svc, &spec));
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->probes), 2);
-	assert_int_equal(vbd_registry_first(svc->daemon->probes)->id, 4);
+	assert_int_equal(vbd_registry_after(svc->daemon->probes, 0)->id, 4);
 }
 
 SVC_TEST(test_services_probes__without_memory_nothing_is_left)
