@@ -9,87 +9,6 @@
 #include <assert.h>
 #include <ctype.h>
 
-static const char *const client_certificates[] = {
-	[VBD_CLIENT_CERTIFICATE_NONE] = "none",
-	[VBD_CLIENT_CERTIFICATE_OPTIONAL] = "optional",
-	[VBD_CLIENT_CERTIFICATE_REQUIRED] = "required",
-	NULL,
-};
-static const char *const log_formats[] = {
-	[VBD_LOG_TEXT] = "text",
-	[VBD_LOG_JSON] = "json",
-	[VBD_LOG_JOURNAL] = "journal",
-	NULL,
-};
-static const char *const log_levels[] = {VBD_LOG_LEVEL_MAP(VBD_ENUM_NAME) NULL};
-
-/* The beginning of a row: the name of the key is that of its member. */
-#define KEY(kind_, member_, text_)                                           \
-	.name = #member_, .kind = VBD_CONFIG_##kind_, .default_text = text_, \
-	.offset = offsetof(struct vbd_config, member_),                      \
-	.size_bytes = sizeof(((struct vbd_config *)NULL)->member_)
-#define NUMBER(member, text, min_, max_)                            \
-	{                                                           \
-		KEY(NUMBER, member, text), .min = min_, .max = max_ \
-	}
-#define TEXT(member, text)                                                                  \
-	{                                                                                   \
-		KEY(TEXT, member, text), .max = sizeof(((struct vbd_config *)NULL)->member) \
-	}
-
-/* The only list of the keys. A key "limits.NAME" is written as NAME below `limits:` in a file. The
- * keys of a section are consecutive. */
-/* clang-format off */
-const struct vbd_config_key vbd_config_keys[] = {
-	{KEY(LISTEN, listen, "127.0.0.1:7480")},
-	TEXT(unix_socket, ""),
-	TEXT(unix_socket_group, ""),
-	{KEY(MODE, unix_socket_mode, "0660"), .max = 0666},
-	TEXT(control_token_file, ""),
-	TEXT(read_token_file, ""),
-	{KEY(FLAG, insecure, "false")},
-	{KEY(FLAG, fault_injection, "false")},
-	{KEY(FLAG, peer_reports, "true")},
-	TEXT(callers_file, ""),
-	TEXT(control_group, ""),
-	TEXT(operate_group, ""),
-	TEXT(read_group, ""),
-	{KEY(HOSTS, allowed_hosts, "")},
-	NUMBER(workers, "1", 1, 64),
-	{KEY(CPUS, cpu_affinity, "")},
-	NUMBER(connects_in_flight, "64", 1, 65536),
-	NUMBER(default_cqe, "4096", 16, 4194304),
-	{KEY(WORD, log_level, "info"), .words = log_levels,
-		.words_told = "error, warning, notice, info or debug"},
-	{KEY(WORD, log_format, "text"), .words = log_formats, .words_told = "text, json or journal"},
-	TEXT(audit_file, ""),
-	TEXT(state_dir, ""),
-	NUMBER(drain_timeout_ms, "2000", 1, 60000),
-	NUMBER(shutdown_timeout_ms, "8000", 1, 600000),
-	TEXT(tls.certificate, ""),
-	TEXT(tls.key, ""),
-	TEXT(tls.client_ca, ""),
-	TEXT(tls.client_crl, ""),
-	{KEY(WORD, tls.client_certificate, "optional"), .words = client_certificates,
-		.words_told = "none, optional or required"},
-#define RECORDS(name, text, min, max) NUMBER(records.name, text, min, max),
-	VBD_RECORDS_MAP(RECORDS)
-#undef RECORDS
-#define LIMIT(name, text, min, max) NUMBER(limits.name, text, min, max),
-	VBD_LIMIT_MAP(LIMIT)
-#undef LIMIT
-};
-/* clang-format on */
-
-const size_t vbd_config_key_count = VBD_ARRAY_LEN(vbd_config_keys);
-
-const char *vbd_config_short_name(const char *key)
-{
-	const char *point = strchr(key, '.');
-
-	return point ? point + 1 : key;
-}
-
 static bool name_ends_with(const struct vbd_config_key *key, const char *end)
 {
 	size_t len = strlen(key->name);
@@ -120,8 +39,8 @@ static const char *parse_number(
 	return "a whole number";
 }
 
-static enum vbd_status set_number(const struct vbd_config_key *key, uint64_t *ret_number,
-	const char *value, struct vbd_error *err)
+static enum vbd_status set_number(
+	const struct vbd_config_key *key, void *member, const char *value, struct vbd_error *err)
 {
 	uint64_t number = 0;
 	const char *wanted = parse_number(key, value, &number);
@@ -133,13 +52,13 @@ static enum vbd_status set_number(const struct vbd_config_key *key, uint64_t *re
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, key->name,
 			"%s: %.40s is not between %llu and %llu", key->name, value,
 			(unsigned long long)key->min, (unsigned long long)key->max);
-	*ret_number = number;
+	*(uint64_t *)member = number;
 	return VBD_OK;
 }
 
 /* Permissions in octal. A socket has no use for those to execute, and nobody asks for more bits. */
-static enum vbd_status set_mode(const struct vbd_config_key *key, uint64_t *ret_mode,
-	const char *value, struct vbd_error *err)
+static enum vbd_status set_mode(
+	const struct vbd_config_key *key, void *member, const char *value, struct vbd_error *err)
 {
 	size_t len = strlen(value);
 	uint64_t mode;
@@ -153,31 +72,22 @@ static enum vbd_status set_mode(const struct vbd_config_key *key, uint64_t *ret_
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, key->name,
 			"%s: %.40s has more than the permissions to read and write", key->name,
 			value);
-	*ret_mode = mode;
-	return VBD_OK;
-}
-
-static enum vbd_status check_text(
-	const struct vbd_config_key *key, const char *value, struct vbd_error *err)
-{
-	if (strlen(value) >= key->max)
-		return vbd_error_input(err, VBD_E_TOO_LONG, key->name,
-			"%s: longer than %llu characters", key->name,
-			(unsigned long long)key->max - 1);
-	if (!vbd_utf8_line(value, strlen(value)))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
-			"%s: has a control character, or is not UTF-8", key->name);
+	*(uint64_t *)member = mode;
 	return VBD_OK;
 }
 
 static enum vbd_status set_text(
-	const struct vbd_config_key *key, char *text, const char *value, struct vbd_error *err)
+	const struct vbd_config_key *key, void *member, const char *value, struct vbd_error *err)
 {
-	enum vbd_status status = check_text(key, value, err);
-
-	if (status == VBD_OK)
-		(void)snprintf(text, key->max, "%s", value);
-	return status;
+	if (strlen(value) >= key->size_bytes)
+		return vbd_error_input(err, VBD_E_TOO_LONG, key->name,
+			"%s: longer than %zu characters", key->name, key->size_bytes - 1);
+	if (!vbd_utf8_line(value, strlen(value)))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
+			"%s: has a control character, or is not UTF-8", key->name);
+	memset(member, 0, key->size_bytes);
+	(void)snprintf(member, key->size_bytes, "%s", value);
+	return VBD_OK;
 }
 
 /* Copy the next of the texts that commas separate and return the text behind it; NULL if it is too
@@ -235,7 +145,7 @@ static const char *take_scheme(const char *text, enum vbd_config_scheme *ret_sch
 	return text;
 }
 
-static bool parse_listen(const char *text, struct vbd_config_listen *ret_listen)
+static bool parse_listen(const char *text, void *ret_listen)
 {
 	struct vbd_config_listen listen = {0};
 	const char *where = take_scheme(text, &listen.scheme);
@@ -247,128 +157,246 @@ static bool parse_listen(const char *text, struct vbd_config_listen *ret_listen)
 		return false;
 	(void)snprintf(listen.text, sizeof(listen.text), "%s", text);
 	listen.addr_bytes = (socklen_t)vbd_sockaddr_bytes((const struct sockaddr *)&listen.addr);
-	*ret_listen = listen;
+	*(struct vbd_config_listen *)ret_listen = listen;
 	return true;
 }
 
-static enum vbd_status set_listen(const struct vbd_config_key *key, struct vbd_config *config,
-	const char *value, struct vbd_error *err)
-{
-	struct vbd_config_listen listen[VBD_LISTEN_MAX] = {0};
-	size_t count = 0;
-
-	while (*value) {
-		char item[sizeof(listen[0].text)];
-		const char *next = next_item(value, item, sizeof(item));
-
-		if (count == VBD_LISTEN_MAX)
-			return vbd_error_input(err, VBD_E_TOO_LONG, key->name,
-				"%s: more than %d addresses", key->name, VBD_LISTEN_MAX);
-		if (!next || !parse_listen(item, &listen[count]))
-			return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
-				"%s: '%.80s' is not ADDRESS:PORT or [IPV6-ADDRESS]:PORT, in "
-				"numbers, alone or behind http:// or https://",
-				key->name, next ? item : value);
-		count++;
-		value = next;
-	}
-	memcpy(config->listen, listen, sizeof(listen));
-	config->listen_count = count;
-	return VBD_OK;
-}
-
-static bool host_valid(const char *host)
+static bool parse_host(const char *text, void *ret_host)
 {
 	static const char allowed[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_:[]";
 
-	return host[0] && strspn(host, allowed) == strlen(host);
+	(void)snprintf(ret_host, VBD_HOST_BYTES, "%s", text);
+	return text[0] && strspn(text, allowed) == strlen(text);
 }
 
-static enum vbd_status set_hosts(const struct vbd_config_key *key, struct vbd_config *config,
-	const char *value, struct vbd_error *err)
+static enum vbd_status set_list(
+	const struct vbd_config_key *key, void *member, const char *value, struct vbd_error *err)
 {
-	char hosts[VBD_ALLOWED_HOSTS_MAX][sizeof(config->allowed_hosts[0])] = {0};
-	size_t count = 0;
+	const struct vbd_config_list *list = key->list;
+	size_t most = key->size_bytes / list->item_bytes;
+	size_t *count = (size_t *)(void *)((char *)member + list->count_at);
 
-	while (*value) {
-		char item[sizeof(hosts[0])];
-		const char *next = next_item(value, item, sizeof(item));
+	memset(member, 0, key->size_bytes);
+	for (*count = 0; *value; (*count)++) {
+		char text[VBD_HOST_BYTES];
+		const char *next = next_item(value, text, sizeof(text));
 
-		if (!next || !host_valid(item))
-			return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
-				"%s: '%.64s' is not a host name or address", key->name,
-				next ? item : value);
-		if (count == VBD_ALLOWED_HOSTS_MAX)
+		if (*count == most)
 			return vbd_error_input(err, VBD_E_TOO_LONG, key->name,
-				"%s: more than %d hosts", key->name, VBD_ALLOWED_HOSTS_MAX);
-		memcpy(hosts[count++], item, strlen(item));
+				"%s: more than %zu %s", key->name, most, list->items);
+		if (!next || !list->parse(text, (char *)member + *count * list->item_bytes))
+			return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
+				"%s: '%.80s' is not %s", key->name, next ? text : value,
+				list->wanted);
 		value = next;
 	}
-	memcpy(config->allowed_hosts, hosts, sizeof(hosts));
-	config->allowed_hosts_count = count;
 	return VBD_OK;
 }
 
-static enum vbd_status set_cpus(const struct vbd_config_key *key, struct vbd_cpus *cpus,
-	const char *value, struct vbd_error *err)
+static enum vbd_status set_cpus(
+	const struct vbd_config_key *key, void *member, const char *value, struct vbd_error *err)
 {
-	if (vbd_cpus_parse(value, cpus))
+	if (vbd_cpus_parse(value, member))
 		return VBD_OK;
 	return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
 		"%s: '%.80s' is not a list of at most %d processors, as in 0,2-5", key->name, value,
 		VBD_CPUS_MAX);
 }
 
-static enum vbd_status set_word(const struct vbd_config_key *key, unsigned int *word,
-	const char *value, struct vbd_error *err)
+static enum vbd_status set_word(
+	const struct vbd_config_key *key, void *member, const char *value, struct vbd_error *err)
 {
 	for (unsigned int i = 0; key->words[i]; i++) {
 		if (strcmp(key->words[i], value) != 0)
 			continue;
-		*word = i;
+		*(unsigned int *)member = i;
 		return VBD_OK;
 	}
 	return vbd_error_input(err, VBD_E_BAD_VALUE, key->name, "%s: '%.40s' is not %s", key->name,
-		value, key->words_told);
+		value, key->told);
 }
 
 static enum vbd_status set_flag(
-	const struct vbd_config_key *key, bool *flag, const char *value, struct vbd_error *err)
+	const struct vbd_config_key *key, void *member, const char *value, struct vbd_error *err)
 {
 	bool on = strcmp(value, "true") == 0;
 
 	if (!on && strcmp(value, "false") != 0)
 		return vbd_error_input(err, VBD_E_WRONG_TYPE, key->name,
 			"%s: '%.40s' is not true or false", key->name, value);
-	*flag = on;
+	*(bool *)member = on;
 	return VBD_OK;
 }
 
-static enum vbd_status set_key(struct vbd_config *config, const struct vbd_config_key *key,
-	const char *value, struct vbd_error *err)
-{
-	void *member = (char *)config + key->offset;
+/* --- printing -------------------------------------------------------------------------------- */
 
-	switch (key->kind) {
-	case VBD_CONFIG_NUMBER:
-		return set_number(key, member, value, err);
-	case VBD_CONFIG_MODE:
-		return set_mode(key, member, value, err);
-	case VBD_CONFIG_TEXT:
-		return set_text(key, member, value, err);
-	case VBD_CONFIG_FLAG:
-		return set_flag(key, member, value, err);
-	case VBD_CONFIG_LISTEN:
-		return set_listen(key, config, value, err);
-	case VBD_CONFIG_HOSTS:
-		return set_hosts(key, config, value, err);
-	case VBD_CONFIG_CPUS:
-		return set_cpus(key, member, value, err);
-	case VBD_CONFIG_WORD:
-		return set_word(key, member, value, err);
+static void print_quoted(const char *text, FILE *out)
+{
+	(void)fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			(void)fputc('\\', out);
+		(void)fputc(*text, out);
 	}
-	return vbd_error_set(err, VBD_E_INTERNAL, "%s: has no kind", key->name);
+	(void)fputc('"', out);
+}
+
+static void print_number(const struct vbd_config_key *key, const void *member, FILE *out)
+{
+	(void)key;
+	(void)fprintf(out, "%" PRIu64, *(const uint64_t *)member);
+}
+
+static void print_mode(const struct vbd_config_key *key, const void *member, FILE *out)
+{
+	(void)key;
+	(void)fprintf(out, "%04" PRIo64, *(const uint64_t *)member);
+}
+
+static void print_text(const struct vbd_config_key *key, const void *member, FILE *out)
+{
+	(void)key;
+	print_quoted(member, out);
+}
+
+static void print_flag(const struct vbd_config_key *key, const void *member, FILE *out)
+{
+	(void)key;
+	(void)fputs(*(const bool *)member ? "true" : "false", out);
+}
+
+static void print_list(const struct vbd_config_key *key, const void *member, FILE *out)
+{
+	const char *items = member;
+	size_t count = *(const size_t *)(const void *)(items + key->list->count_at);
+	bool is_text = key->list->may_be_text && count == 1;
+
+	(void)fputs(is_text ? "" : "[", out);
+	for (size_t i = 0; i < count; i++) {
+		(void)fputs(i ? ", " : "", out);
+		print_quoted(items + i * key->list->item_bytes, out);
+	}
+	(void)fputs(is_text ? "" : "]", out);
+}
+
+static void print_cpus(const struct vbd_config_key *key, const void *member, FILE *out)
+{
+	(void)key;
+	print_quoted(((const struct vbd_cpus *)member)->text, out);
+}
+
+static void print_word(const struct vbd_config_key *key, const void *member, FILE *out)
+{
+	(void)fputs(key->words[*(const unsigned int *)member], out);
+}
+
+/* --- the keys -------------------------------------------------------------------------------- */
+
+static const char *const client_certificates[] = {
+	[VBD_CLIENT_CERTIFICATE_NONE] = "none",
+	[VBD_CLIENT_CERTIFICATE_OPTIONAL] = "optional",
+	[VBD_CLIENT_CERTIFICATE_REQUIRED] = "required",
+	NULL,
+};
+static const char *const log_formats[] = {
+	[VBD_LOG_TEXT] = "text",
+	[VBD_LOG_JSON] = "json",
+	[VBD_LOG_JOURNAL] = "journal",
+	NULL,
+};
+static const char *const log_levels[] = {VBD_LOG_LEVEL_MAP(VBD_ENUM_NAME) NULL};
+
+static const struct vbd_config_list addresses = {
+	.item_bytes = sizeof(struct vbd_config_listen),
+	.count_at = offsetof(struct vbd_config, listen_count) - offsetof(struct vbd_config, listen),
+	.parse = parse_listen,
+	.items = "addresses",
+	.wanted = "ADDRESS:PORT or [IPV6-ADDRESS]:PORT, in numbers, alone or behind http:// or "
+		  "https://",
+	.may_be_text = true,
+};
+
+static const struct vbd_config_list hosts = {
+	.item_bytes = VBD_HOST_BYTES,
+	.count_at = offsetof(struct vbd_config, allowed_hosts_count) -
+		    offsetof(struct vbd_config, allowed_hosts),
+	.parse = parse_host,
+	.items = "hosts",
+	.wanted = "a host name or address",
+};
+
+static const struct vbd_config_type number = {set_number, print_number};
+static const struct vbd_config_type mode = {set_mode, print_mode};
+static const struct vbd_config_type text = {set_text, print_text};
+static const struct vbd_config_type flag = {set_flag, print_flag};
+static const struct vbd_config_type list = {set_list, print_list};
+static const struct vbd_config_type cpus = {set_cpus, print_cpus};
+static const struct vbd_config_type word = {set_word, print_word};
+
+/* The beginning of a row: the name of the key is that of its member. */
+#define KEY(type_, member_, text_)                                 \
+	.name = #member_, .type = &(type_), .default_text = text_, \
+	.offset = offsetof(struct vbd_config, member_),            \
+	.size_bytes = sizeof(((struct vbd_config *)NULL)->member_)
+#define NUMBER(member, text, min_, max_) KEY(number, member, text), .min = min_, .max = max_
+#define LIVE				 .is_live = true
+
+/* The only list of the keys. A key "limits.NAME" is written as NAME below `limits:` in a file. The
+ * keys of a section are consecutive. */
+/* clang-format off */
+const struct vbd_config_key vbd_config_keys[] = {
+	{KEY(list, listen, "127.0.0.1:7480"), .list = &addresses},
+	{KEY(text, unix_socket, "")},
+	{KEY(text, unix_socket_group, "")},
+	{KEY(mode, unix_socket_mode, "0660"), .max = 0666},
+	{KEY(text, control_token_file, ""), LIVE},
+	{KEY(text, read_token_file, ""), LIVE},
+	{KEY(flag, insecure, "false")},
+	{KEY(flag, fault_injection, "false")},
+	{KEY(flag, peer_reports, "true")},
+	{KEY(text, callers_file, ""), LIVE},
+	{KEY(text, control_group, ""), LIVE},
+	{KEY(text, operate_group, ""), LIVE},
+	{KEY(text, read_group, ""), LIVE},
+	{KEY(list, allowed_hosts, ""), .list = &hosts},
+	{NUMBER(workers, "1", 1, 64)},
+	{KEY(cpus, cpu_affinity, "")},
+	{NUMBER(connects_in_flight, "64", 1, 65536)},
+	{NUMBER(default_cqe, "4096", 16, 4194304)},
+	{KEY(word, log_level, "info"), LIVE, .words = log_levels,
+		.told = "error, warning, notice, info or debug"},
+	{KEY(word, log_format, "text"), .words = log_formats, .told = "text, json or journal"},
+	{KEY(text, audit_file, "")},
+	{KEY(text, state_dir, "")},
+	{NUMBER(drain_timeout_ms, "2000", 1, 60000), LIVE},
+	{NUMBER(shutdown_timeout_ms, "8000", 1, 600000), LIVE},
+	{KEY(text, tls.certificate, ""), LIVE},
+	{KEY(text, tls.key, ""), LIVE},
+	{KEY(text, tls.client_ca, ""), LIVE},
+	{KEY(text, tls.client_crl, ""), LIVE},
+	{KEY(word, tls.client_certificate, "optional"), LIVE, .words = client_certificates,
+		.told = "none, optional or required"},
+#define RECORDS(name, text, min, max) {NUMBER(records.name, text, min, max)},
+	VBD_RECORDS_MAP(RECORDS)
+#undef RECORDS
+/* libmicrohttpd gets its number of connections when it starts. */
+#define IS_LIVE(member) \
+	(offsetof(struct vbd_config, member) != offsetof(struct vbd_config, limits.http_connections))
+#define LIMIT(name, text, min, max) \
+	{NUMBER(limits.name, text, min, max), .is_live = IS_LIVE(limits.name)},
+	VBD_LIMIT_MAP(LIMIT)
+#undef LIMIT
+};
+/* clang-format on */
+
+const size_t vbd_config_key_count = VBD_ARRAY_LEN(vbd_config_keys);
+
+const char *vbd_config_short_name(const char *key)
+{
+	const char *point = strchr(key, '.');
+
+	return point ? point + 1 : key;
 }
 
 /* The key whose name, or whose name in its section, is most like @name; NULL if none is. */
@@ -397,7 +425,7 @@ static enum vbd_status refuse_key(const char *name, struct vbd_error *err)
 		VBD_DID_YOU_MEAN(like ? like->name : NULL));
 }
 
-static const struct vbd_config_key *find_key(const char *name)
+const struct vbd_config_key *vbd_config_find_key(const char *name)
 {
 	for (size_t i = 0; i < vbd_config_key_count; i++) {
 		if (strcmp(vbd_config_keys[i].name, name) == 0)
@@ -406,19 +434,23 @@ static const struct vbd_config_key *find_key(const char *name)
 	return NULL;
 }
 
-enum vbd_config_kind vbd_config_kind_of(const char *key)
+static enum vbd_status set_key(struct vbd_config *config, const struct vbd_config_key *key,
+	const char *value, struct vbd_error *err)
 {
-	const struct vbd_config_key *found = find_key(key);
-
-	return found ? found->kind : VBD_CONFIG_TEXT;
+	return key->type->set(key, (char *)config + key->offset, value, err);
 }
 
 enum vbd_status vbd_config_set(
 	struct vbd_config *config, const char *key, const char *value, struct vbd_error *err)
 {
-	const struct vbd_config_key *found = find_key(key);
+	const struct vbd_config_key *found = vbd_config_find_key(key);
+	struct vbd_config changed = *config;
+	enum vbd_status status =
+		found ? set_key(&changed, found, value, err) : refuse_key(key, err);
 
-	return found ? set_key(config, found, value, err) : refuse_key(key, err);
+	if (status == VBD_OK)
+		*config = changed;
+	return status;
 }
 
 void vbd_config_init(struct vbd_config *ret_config)
@@ -431,4 +463,23 @@ void vbd_config_init(struct vbd_config *ret_config)
 		status = set_key(
 			ret_config, &vbd_config_keys[i], vbd_config_keys[i].default_text, NULL);
 	assert(status == VBD_OK);
+}
+
+void vbd_config_dump(const struct vbd_config *config, FILE *out)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < vbd_config_key_count; i++) {
+		const char *key = vbd_config_keys[i].name;
+		const char *name = vbd_config_short_name(key);
+		int section_len = (int)(name - key);
+
+		if (strncmp(key, before, (size_t)section_len) != 0)
+			(void)fprintf(out, "%.*s:\n", section_len - 1, key);
+		before = key;
+		(void)fprintf(out, "%s%s: ", section_len ? "  " : "", name);
+		vbd_config_keys[i].type->print(
+			&vbd_config_keys[i], (const char *)config + vbd_config_keys[i].offset, out);
+		(void)fputc('\n', out);
+	}
 }

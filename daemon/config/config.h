@@ -19,6 +19,7 @@
 #define VBD_TOKEN_MIN_CHARS   16
 #define VBD_TOKEN_MAX_CHARS   512
 #define VBD_ALLOWED_HOSTS_MAX 16
+#define VBD_HOST_BYTES	      256
 #define VBD_LISTEN_MAX	      8
 #define VBD_PATH_MAX_BYTES    1024
 
@@ -101,7 +102,7 @@ struct vbd_config {
 	char control_group[64]; /* of unix users; "" for none */
 	char operate_group[64];
 	char read_group[64];
-	char allowed_hosts[VBD_ALLOWED_HOSTS_MAX][256];
+	char allowed_hosts[VBD_ALLOWED_HOSTS_MAX][VBD_HOST_BYTES];
 	size_t allowed_hosts_count;
 	uint64_t workers;
 	struct vbd_cpus cpu_affinity; /* of the workers, one each, in turn; none: any */

@@ -241,37 +241,15 @@ uint64_t vbd_descriptors_for_http(const struct vbd_config *config)
 
 /* --- keys that differ ------------------------------------------------------------------------ */
 
-/* Is the key read again after the start? Who may send requests comes from these files and groups.
- */
+/* Is the key read again now? */
 static bool is_taken(const struct vbd_config_key *key, const struct vbd_config *config,
 	const struct vbd_config *fresh)
 {
-	static const char *const names[] = {"control_token_file", "read_token_file", "callers_file",
-		"control_group", "operate_group", "read_group", "log_level", "drain_timeout_ms",
-		"shutdown_timeout_ms"};
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(names); i++) {
-		if (strcmp(names[i], key->name) == 0)
-			return true;
-	}
 	/* Whether an address is served by TLS is decided when it is opened. */
-	if (strncmp(key->name, "tls.", strlen("tls.")) == 0)
-		return config->tls.certificate[0] && fresh->tls.certificate[0];
-	/* libmicrohttpd gets its number of connections when it starts. */
-	return strncmp(key->name, "limits.", strlen("limits.")) == 0 &&
-	       strcmp(key->name, "limits.http_connections") != 0;
-}
+	bool is_tls = strncmp(key->name, "tls.", strlen("tls.")) == 0;
 
-/* A configuration is zeroed before its values are set, so that equal values have equal bytes, but
- * for what stands behind the end of a text. */
-static bool differs(const struct vbd_config_key *key, const struct vbd_config *config,
-	const struct vbd_config *fresh)
-{
-	const char *a = (const char *)config + key->offset;
-	const char *b = (const char *)fresh + key->offset;
-
-	return key->kind == VBD_CONFIG_TEXT ? strcmp(a, b) != 0
-					    : memcmp(a, b, key->size_bytes) != 0;
+	return key->is_live &&
+	       (!is_tls || (config->tls.certificate[0] && fresh->tls.certificate[0]));
 }
 
 void vbd_config_compare(const struct vbd_config *config, const struct vbd_config *fresh,
@@ -282,7 +260,9 @@ void vbd_config_compare(const struct vbd_config *config, const struct vbd_config
 	for (size_t i = 0; i < vbd_config_key_count; i++) {
 		const struct vbd_config_key *key = &vbd_config_keys[i];
 
-		if (!differs(key, config, fresh))
+		/* Equal values have equal bytes: each is zeroed before it is set. */
+		if (memcmp((const char *)config + key->offset, (const char *)fresh + key->offset,
+			    key->size_bytes) == 0)
 			continue;
 		if (is_taken(key, config, fresh))
 			ret_changes->taken[ret_changes->n_taken++] = key->name;

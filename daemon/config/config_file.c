@@ -81,21 +81,22 @@ static enum vbd_status set_item(struct vbd_yaml *yaml, const yaml_node_t *item, 
 static enum vbd_status set_value(
 	struct vbd_yaml *yaml, const yaml_node_t *node, struct vbd_config *config, const char *key)
 {
-	enum vbd_config_kind kind = vbd_config_kind_of(key);
-	bool may_be_list = kind == VBD_CONFIG_HOSTS || kind == VBD_CONFIG_LISTEN;
+	const struct vbd_config_key *found = vbd_config_find_key(key);
+	const struct vbd_config_list *list = found ? found->list : NULL;
+	bool must_be_list = list && !list->may_be_text;
 	struct texts texts = {.config = config, .key = key, .list = node};
 	enum vbd_status status;
 
-	if (may_be_list && node->type == YAML_SEQUENCE_NODE) {
+	if (list && node->type == YAML_SEQUENCE_NODE) {
 		status = set(yaml, node, config, key, "");
 		return status ? status : vbd_yaml_each_item(yaml, node, key, set_item, &texts);
 	}
-	if (kind == VBD_CONFIG_HOSTS && is_nothing(node))
+	if (must_be_list && is_nothing(node))
 		return VBD_OK;
 	if (is_nothing(node))
 		return refuse_value(
 			yaml, node, VBD_E_BAD_VALUE, key, "has no value; \"\" is the empty one");
-	if (kind == VBD_CONFIG_HOSTS || (may_be_list && node->type != YAML_SCALAR_NODE))
+	if (must_be_list || (list && node->type != YAML_SCALAR_NODE))
 		return vbd_yaml_refuse_shape(yaml, node, key, "a list");
 	if (node->type != YAML_SCALAR_NODE)
 		return vbd_yaml_refuse_shape(yaml, node, key, "one value");
@@ -309,81 +310,4 @@ void vbd_config_specs_fini(struct vbd_config_specs *specs)
 		free(specs->items[i].body);
 	free(specs->items);
 	*specs = (struct vbd_config_specs){0};
-}
-
-/* --- the dump -------------------------------------------------------------------------------- */
-
-static void dump_quoted(const char *text, FILE *out)
-{
-	(void)fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			(void)fputc('\\', out);
-		(void)fputc(*text, out);
-	}
-	(void)fputc('"', out);
-}
-
-/* @stride_bytes: from the begin of one text to that of the next */
-static void dump_list(const char *texts, size_t stride_bytes, size_t count, bool is_list, FILE *out)
-{
-	(void)fputs(is_list ? "[" : "", out);
-	for (size_t i = 0; i < count; i++) {
-		(void)fputs(i ? ", " : "", out);
-		dump_quoted(texts + i * stride_bytes, out);
-	}
-	(void)fputs(is_list ? "]" : "", out);
-}
-
-static void dump_value(const struct vbd_config *config, const struct vbd_config_key *key, FILE *out)
-{
-	const void *member = (const char *)config + key->offset;
-
-	switch (key->kind) {
-	case VBD_CONFIG_NUMBER:
-		(void)fprintf(out, "%llu", (unsigned long long)*(const uint64_t *)member);
-		break;
-	case VBD_CONFIG_MODE:
-		(void)fprintf(out, "%04llo", (unsigned long long)*(const uint64_t *)member);
-		break;
-	case VBD_CONFIG_TEXT:
-		dump_quoted(member, out);
-		break;
-	case VBD_CONFIG_FLAG:
-		(void)fputs(*(const bool *)member ? "true" : "false", out);
-		break;
-	case VBD_CONFIG_LISTEN:
-		/* A list of one is dumped as its text. */
-		dump_list(config->listen[0].text, sizeof(config->listen[0]), config->listen_count,
-			config->listen_count != 1, out);
-		break;
-	case VBD_CONFIG_HOSTS:
-		dump_list(config->allowed_hosts[0], sizeof(config->allowed_hosts[0]),
-			config->allowed_hosts_count, true, out);
-		break;
-	case VBD_CONFIG_CPUS:
-		dump_quoted(config->cpu_affinity.text, out);
-		break;
-	case VBD_CONFIG_WORD:
-		(void)fputs(key->words[*(const unsigned int *)member], out);
-		break;
-	}
-}
-
-void vbd_config_dump(const struct vbd_config *config, FILE *out)
-{
-	const char *before = "";
-
-	for (size_t i = 0; i < vbd_config_key_count; i++) {
-		const char *key = vbd_config_keys[i].name;
-		const char *name = vbd_config_short_name(key);
-		int section_len = (int)(name - key);
-
-		if (strncmp(key, before, (size_t)section_len) != 0)
-			(void)fprintf(out, "%.*s:\n", section_len - 1, key);
-		before = key;
-		(void)fprintf(out, "%s%s: ", section_len ? "  " : "", name);
-		dump_value(config, &vbd_config_keys[i], out);
-		(void)fputc('\n', out);
-	}
 }

@@ -3,10 +3,10 @@
  * Interfaces between the files of the configuration:
  *
  *   config_check.c  tokens, keys whose values depend on each other, and keys that differ
- *   config_file.c   the keys and the lists of the YAML file, and the dump of the keys
+ *   config_file.c   the keys and the lists of the YAML file
  *   callers.c       the file of callers
  *   config_yaml.c   files, and YAML in them
- *   config.c        keys, and their values
+ *   config.c        keys: their values are set and printed
  *
  * Each file calls only those below it in this list.
  */
@@ -17,27 +17,37 @@
 
 #include <yaml.h>
 
-enum vbd_config_kind {
-	VBD_CONFIG_NUMBER, /* uint64_t, from min to max */
-	VBD_CONFIG_MODE,   /* uint64_t, permissions among the bits of max */
-	VBD_CONFIG_TEXT,   /* char[max] */
-	VBD_CONFIG_FLAG,   /* bool */
-	VBD_CONFIG_LISTEN, /* a list of addresses */
-	VBD_CONFIG_HOSTS,  /* a list of host names */
-	VBD_CONFIG_CPUS,   /* struct vbd_cpus */
-	VBD_CONFIG_WORD,   /* an enum: the index in `words` */
+struct vbd_config_key;
+
+/* The type of a member of struct vbd_config: how a text becomes its value, and back. */
+struct vbd_config_type {
+	enum vbd_status (*set)(const struct vbd_config_key *key, void *member, const char *value,
+		struct vbd_error *err);
+	void (*print)(const struct vbd_config_key *key, const void *member, FILE *out);
+};
+
+/* An array, of which each item begins with its text. */
+struct vbd_config_list {
+	size_t item_bytes;
+	size_t count_at; /* of the number of items, from the begin of the array */
+	bool (*parse)(const char *text, void *ret_item);
+	const char *items;  /* "addresses" */
+	const char *wanted; /* "a host name", as an error tells */
+	bool may_be_text;   /* a list of one is written as its text */
 };
 
 struct vbd_config_key {
 	const char *name;
-	enum vbd_config_kind kind;
+	const struct vbd_config_type *type;
 	size_t offset;
 	size_t size_bytes;
 	const char *default_text;
-	uint64_t min;
-	uint64_t max;
-	const char *const *words;
-	const char *words_told; /* all words as an error lists them: "text, json or journal" */
+	uint64_t min;			    /* of a number */
+	uint64_t max;			    /* of a number; the bits of a mode */
+	const char *const *words;	    /* of an enum: names of its values, and NULL */
+	const char *told;		    /* all words as an error lists them */
+	const struct vbd_config_list *list; /* NULL: one value */
+	bool is_live;			    /* read again after the start */
 };
 
 /* all keys, in the order of vbd_config_dump(); in config.c */
@@ -48,8 +58,8 @@ extern const size_t vbd_config_key_count;
  * `limits:` in a file; a key without a section is its own short name */
 const char *vbd_config_short_name(const char *key);
 
-/** vbd_config_kind_of - the kind of a key; VBD_CONFIG_TEXT if there is no such key */
-enum vbd_config_kind vbd_config_kind_of(const char *key);
+/** vbd_config_find_key - NULL if there is no such key */
+const struct vbd_config_key *vbd_config_find_key(const char *name);
 
 /* A YAML file while it is read: one document, whose nodes have their lines. */
 struct vbd_yaml {
