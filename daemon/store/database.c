@@ -42,12 +42,12 @@ static enum vbd_status failed(
 
 bool vbd_database_is_damaged(const struct vbd_database *database)
 {
-	return is_damage(database->rc);
+	return database && is_damage(database->rc);
 }
 
 bool vbd_database_is_broken(const struct vbd_database *database)
 {
-	int rc = database->rc & 0xff;
+	int rc = database ? database->rc & 0xff : SQLITE_OK;
 
 	return rc == SQLITE_IOERR || rc == SQLITE_CANTOPEN || rc == SQLITE_READONLY;
 }
@@ -60,7 +60,7 @@ bool vbd_database_is_unreadable(const struct vbd_database *database)
 
 void vbd_database_leave_log(struct vbd_database *database, bool leave)
 {
-	if (database->handle)
+	if (database && database->handle)
 		(void)sqlite3_db_config(
 			database->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave, (int *)NULL);
 }
@@ -442,9 +442,8 @@ bool vbd_database_confirm_damage(const char *path)
 
 	if (status == VBD_OK)
 		status = check_structure(database, "PRAGMA integrity_check(1)", NULL);
-	damaged = status != VBD_OK && database && is_damage(database->rc);
-	if (database)
-		vbd_database_leave_log(database, true);
+	damaged = status != VBD_OK && vbd_database_is_damaged(database);
+	vbd_database_leave_log(database, true);
 	vbd_database_close(database);
 	return damaged;
 }

@@ -47,11 +47,12 @@ void vbd_database_rollback(struct vbd_database *database);
 enum vbd_status vbd_database_check_header(
 	struct vbd_database *database, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_database_is_damaged - whether the last error said that the file is damaged */
+/** vbd_database_is_damaged - whether the last error said that the file is damaged; false for NULL
+ */
 bool vbd_database_is_damaged(const struct vbd_database *database);
 
 /** vbd_database_is_broken - whether after the last error the file must be opened again: it can't be
- * read or written */
+ * read or written; false for NULL */
 bool vbd_database_is_broken(const struct vbd_database *database);
 
 /** vbd_database_is_unreadable - whether the last error was about rows that can't be read, or a
@@ -59,7 +60,7 @@ bool vbd_database_is_broken(const struct vbd_database *database);
 bool vbd_database_is_unreadable(const struct vbd_database *database);
 
 /** vbd_database_leave_log - whether closing and detaching leave the files beside a database as they
- * are: after a move they may belong to another one, and damage must not spread */
+ * are: after a move they may belong to another one, and damage must not spread; NULL is fine */
 void vbd_database_leave_log(struct vbd_database *database, bool leave);
 
 /** vbd_database_confirm_damage - whether a file is damaged as a connection of its own sees it: all

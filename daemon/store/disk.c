@@ -59,8 +59,7 @@ void vbd_disk_close(struct vbd_disk *disk)
 /* A log at the same path may belong to another database by now, or a read of it may have failed. */
 static void leave_database(struct vbd_disk *disk)
 {
-	if (disk->database)
-		vbd_database_leave_log(disk->database, true);
+	vbd_database_leave_log(disk->database, true);
 	close_database(disk);
 }
 
@@ -235,16 +234,6 @@ static enum vbd_status try_database(struct vbd_disk *disk, struct vbd_error *err
 	return status == VBD_OK ? vbd_schema_prepare(disk->database, err) : status;
 }
 
-static bool is_damaged(const struct vbd_disk *disk)
-{
-	return disk->database && vbd_database_is_damaged(disk->database);
-}
-
-static bool is_broken(const struct vbd_disk *disk)
-{
-	return disk->database && vbd_database_is_broken(disk->database);
-}
-
 static const char *mark_state(enum vbd_status found)
 {
 	if (found == VBD_OK)
@@ -359,7 +348,7 @@ static enum vbd_status look(struct vbd_disk *disk, uint64_t *ret_floor, struct v
 
 		if (status == VBD_OK && (lossless || seen_loss || !left))
 			return VBD_OK;
-		damaged = status != VBD_OK && left && is_damaged(disk) &&
+		damaged = status != VBD_OK && left && vbd_database_is_damaged(disk->database) &&
 			  vbd_database_confirm_damage(disk->files.database);
 		leave_database(disk);
 		disk->found = before;
@@ -442,13 +431,13 @@ enum vbd_status vbd_disk_write(struct vbd_disk *disk, const struct vbd_link *ite
 		status = write_open(disk, items, reserve, &failure);
 	if (status == VBD_E_NOT_FOUND) {
 		abandon(disk);
-	} else if (status != VBD_OK && is_damaged(disk)) {
+	} else if (status != VBD_OK && vbd_database_is_damaged(disk->database)) {
 		abandon(disk);
 		status = vbd_disk_open(disk, reserve, err);
 		return status == VBD_OK ? write_open(disk, items, reserve, err) : status;
 	} else if (status != VBD_OK) {
 		raise_mark(disk, reserve);
-		if (is_broken(disk))
+		if (vbd_database_is_broken(disk->database))
 			abandon(disk);
 	}
 	*err = failure;

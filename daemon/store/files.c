@@ -120,27 +120,6 @@ static enum vbd_status open_file(const char *path, int *ret_fd, struct vbd_error
 	return status;
 }
 
-/* SQLite opens these itself. */
-static enum vbd_status check_beside(const char *database, const char *end, struct vbd_error *err)
-{
-	char path[VBD_STORE_PATH_BYTES + 32];
-	struct stat about;
-	enum vbd_status status;
-
-	(void)snprintf(path, sizeof(path), "%s%s", database, end);
-	if (lstat(path, &about) != 0)
-		return errno == ENOENT ? VBD_OK
-				       : vbd_error_errno(err, VBD_OK, "lstat", errno, "%s",
-						 vbd_text_path(path).text);
-	if (!S_ISREG(about.st_mode))
-		return vbd_error_set(
-			err, VBD_E_BAD_VALUE, "%s is not a regular file", vbd_text_path(path).text);
-	status = check_owner(path, &about, err);
-	if (status == VBD_OK && (about.st_mode & 077) && chmod(path, 0600) != 0)
-		return vbd_error_errno(err, VBD_OK, "chmod", errno, "%s", vbd_text_path(path).text);
-	return status;
-}
-
 /* Nobody can delete the lock of a directory and leave the directory. */
 static enum vbd_status take_lock(
 	struct vbd_store_files *files, const char *state_dir, struct vbd_error *err)
@@ -165,6 +144,17 @@ static enum vbd_status make_file(const char *path, struct vbd_error *err)
 	if (status == VBD_OK)
 		(void)close(fd);
 	return status;
+}
+
+/* SQLite opens these itself. */
+static enum vbd_status check_beside(const char *database, const char *end, struct vbd_error *err)
+{
+	char path[VBD_STORE_PATH_BYTES + 32];
+
+	(void)snprintf(path, sizeof(path), "%s%s", database, end);
+	if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
+		return VBD_OK;
+	return make_file(path, err);
 }
 
 /* A daemon that was killed in vbd_store_files_set_aside() has left no database, but the new one. */
