@@ -18,7 +18,6 @@ pkg_check_modules(YAML REQUIRED IMPORTED_TARGET GLOBAL yaml-0.1>=0.2)
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET GLOBAL libisal>=2.30)
 pkg_check_modules(GNUTLS REQUIRED IMPORTED_TARGET GLOBAL gnutls>=3.7)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET GLOBAL sqlite3>=3.40)
-pkg_check_modules(UDEV REQUIRED IMPORTED_TARGET GLOBAL libudev>=252)
 
 if(VBD_SYSTEMD)
   pkg_check_modules(SYSTEMD IMPORTED_TARGET GLOBAL libsystemd>=252)

@@ -52,9 +52,8 @@ struct vbd_hotplug {
 	struct vbd_daemon *daemon;
 	struct vbd_fd_watch *cm_watch;
 	struct vbd_fd_watch *control_watch;
-	struct vbd_uevent *uevent;
-	struct vbd_fd_watch *uevent_watch; /* NULL if the kernel sends no uevents */
-	int link_fd; /* -1 if the kernel tells nothing of network interfaces */
+	int uevent_fd, link_fd;		   /* -1 if the kernel tells nothing */
+	struct vbd_fd_watch *uevent_watch; /* NULL: devices are scanned for periodically */
 	struct vbd_fd_watch *link_watch;
 	struct vbd_timer *rescan_timer;
 	struct vbd_timer *qp_timer;
@@ -407,7 +406,7 @@ static void on_uevent_readable(unsigned int events, void *arg)
 	struct vbd_hotplug *hotplug = arg;
 
 	(void)events;
-	if (!vbd_uevent_drain(hotplug->uevent, on_uevent, hotplug))
+	if (!vbd_uevent_drain(hotplug->uevent_fd, on_uevent, hotplug))
 		vbd_fabric_rescan(hotplug->daemon->fabric);
 }
 
@@ -443,30 +442,23 @@ static void on_qp_timer(void *arg)
 	vbd_goodbyes_check(hotplug->daemon->fabric, vbd_clock_mono_ns(), GOODBYE_CHECK_COUNT);
 }
 
-static enum vbd_status watch_uevents(struct vbd_hotplug *hotplug, struct vbd_error *err)
+static void watch_kernel(struct vbd_hotplug *hotplug,
+	enum vbd_status (*open_fd)(int *ret_fd, struct vbd_error *err), vbd_fd_cb cb, int *fd,
+	struct vbd_fd_watch **watch, const char *otherwise)
 {
-	enum vbd_status status = vbd_uevent_create(&hotplug->uevent, err);
+	struct vbd_error error = {0};
+	enum vbd_status status = open_fd(fd, &error);
 
+	if (!status)
+		status = vbd_fd_watch_start(
+			hotplug->daemon->loop, *fd, VBD_FD_READ, cb, hotplug, watch, &error);
 	if (status)
-		return status;
-	return vbd_fd_watch_start(hotplug->daemon->loop, vbd_uevent_fd(hotplug->uevent),
-		VBD_FD_READ, on_uevent_readable, hotplug, &hotplug->uevent_watch, err);
-}
-
-static enum vbd_status watch_links(struct vbd_hotplug *hotplug, struct vbd_error *err)
-{
-	enum vbd_status status = vbd_linkwatch_open(&hotplug->link_fd, err);
-
-	if (status)
-		return status;
-	return vbd_fd_watch_start(hotplug->daemon->loop, hotplug->link_fd, VBD_FD_READ,
-		on_links_changed, hotplug, &hotplug->link_watch, err);
+		vbd_log(VBD_LOG_WARNING, NULL, "%s: %s", otherwise, error.text);
 }
 
 static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = hotplug->daemon;
-	struct vbd_error uevent_error = {0}, link_error = {0};
 	enum vbd_status status;
 
 	status = vbd_timer_create(daemon->loop, on_rescan, hotplug, &hotplug->rescan_timer, err);
@@ -491,13 +483,11 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 		status = vbd_fabric_start(daemon->fabric, err);
 	if (status)
 		return status;
-	if (watch_uevents(hotplug, &uevent_error) != VBD_OK)
-		vbd_log(VBD_LOG_WARNING, NULL,
-			"no uevents from the kernel: scanning for devices periodically: %s",
-			uevent_error.text);
-	if (watch_links(hotplug, &link_error) != VBD_OK)
-		vbd_log(VBD_LOG_WARNING, NULL, "what is known of ports may be 10 s old: %s",
-			link_error.text);
+	watch_kernel(hotplug, vbd_uevent_open, on_uevent_readable, &hotplug->uevent_fd,
+		&hotplug->uevent_watch,
+		"no uevents from the kernel: scanning for devices periodically");
+	watch_kernel(hotplug, vbd_linkwatch_open, on_links_changed, &hotplug->link_fd,
+		&hotplug->link_watch, "what is known of ports may be 10 s old");
 	vbd_timer_set(hotplug->qp_timer, QP_CHECK_MS);
 	/* Scan after the uevents are watched, so that no device is missed. */
 	vbd_fabric_rescan(daemon->fabric);
@@ -517,7 +507,7 @@ enum vbd_status vbd_hotplug_create(struct vbd_daemon *daemon, struct vbd_error *
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the devices");
 	hotplug->daemon = daemon;
 	hotplug->retry_ms = RETRY_MS;
-	hotplug->link_fd = -1;
+	hotplug->uevent_fd = hotplug->link_fd = -1;
 	vbd_deferred_init(&hotplug->free_removed, free_removed);
 	daemon->hotplug = hotplug;
 	status = start(hotplug, err);
@@ -540,8 +530,9 @@ void vbd_hotplug_destroy(struct vbd_daemon *daemon)
 	vbd_fd_watch_stop(hotplug->cm_watch);
 	vbd_fd_watch_stop(hotplug->control_watch);
 	vbd_fd_watch_stop(hotplug->uevent_watch);
-	vbd_uevent_destroy(hotplug->uevent);
 	vbd_fd_watch_stop(hotplug->link_watch);
+	if (hotplug->uevent_fd >= 0)
+		(void)close(hotplug->uevent_fd);
 	if (hotplug->link_fd >= 0)
 		(void)close(hotplug->link_fd);
 	vbd_timer_destroy(hotplug->rescan_timer);

@@ -1,120 +1,91 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/uevent.h"
 
-#include <libudev.h>
-
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct vbd_uevent {
-	struct udev *udev;
-	struct udev_monitor *monitor;
-};
+/* The group in which the kernel itself sends uevents; udevd sends its own in another one. */
+#define GROUP_KERNEL 1
 
-static enum vbd_status listen_to_kernel(struct vbd_uevent *uevent, struct vbd_error *err)
-{
-	static const char *const subsystems[] = {"infiniband", "infiniband_verbs"};
-	int rc;
-
-	uevent->udev = udev_new();
-	if (!uevent->udev)
-		return vbd_error_errno(err, VBD_OK, "udev_new", errno, "no uevents");
-	uevent->monitor = udev_monitor_new_from_netlink(uevent->udev, "kernel");
-	if (!uevent->monitor)
-		return vbd_error_errno(
-			err, VBD_OK, "udev_monitor_new_from_netlink", errno, "no uevents");
-	for (size_t i = 0; i < VBD_ARRAY_LEN(subsystems); i++) {
-		rc = udev_monitor_filter_add_match_subsystem_devtype(
-			uevent->monitor, subsystems[i], NULL);
-		if (rc < 0)
-			return vbd_error_errno(err, VBD_OK,
-				"udev_monitor_filter_add_match_subsystem_devtype", -rc,
-				"no uevents");
-	}
-	rc = udev_monitor_enable_receiving(uevent->monitor);
-	if (rc < 0)
-		return vbd_error_errno(
-			err, VBD_OK, "udev_monitor_enable_receiving", -rc, "no uevents");
-	return VBD_OK;
-}
-
-enum vbd_status vbd_uevent_create(struct vbd_uevent **ret_uevent, struct vbd_error *err)
-{
-	struct vbd_uevent *uevent = calloc(1, sizeof(*uevent));
-	enum vbd_status status;
-
-	if (!uevent)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for uevents");
-	status = listen_to_kernel(uevent, err);
-	if (status != VBD_OK) {
-		vbd_uevent_destroy(uevent);
-		return status;
-	}
-	*ret_uevent = uevent;
-	return VBD_OK;
-}
-
-void vbd_uevent_destroy(struct vbd_uevent *uevent)
-{
-	if (!uevent)
-		return;
-	/* Both functions take NULL. */
-	(void)udev_monitor_unref(uevent->monitor);
-	(void)udev_unref(uevent->udev);
-	free(uevent);
-}
-
-int vbd_uevent_fd(const struct vbd_uevent *uevent)
-{
-	return udev_monitor_get_fd(uevent->monitor);
-}
-
-bool vbd_uevent_drain(struct vbd_uevent *uevent, vbd_uevent_cb cb, void *arg)
-{
-	struct udev_device *device;
-	bool complete = true;
-
-	for (;;) {
-		const char *action;
-
-		errno = 0;
-		device = udev_monitor_receive_device(uevent->monitor);
-		if (!device && errno == ENOBUFS) {
-			complete = false; /* reported once; the queued events follow */
-			continue;
-		}
-		if (!device)
-			return complete;
-		action = udev_device_get_action(device);
-		cb(action ? action : "", udev_device_get_sysname(device), arg);
-		(void)udev_device_unref(device);
-	}
-}
+/* The longest uevent has 2048 bytes, and a header (UEVENT_BUFFER_SIZE in linux/kobject.h). */
+#define UEVENT_BYTES 8192
 
 /* Each message is one datagram; the next turn takes those that are left. */
 #define DRAIN_COUNT 64
 
-enum vbd_status vbd_linkwatch_open(int *ret_fd, struct vbd_error *err)
+static enum vbd_status open_netlink(
+	int protocol, unsigned int groups, const char *lack, int *ret_fd, struct vbd_error *err)
 {
-	const struct sockaddr_nl to = {
-		.nl_family = AF_NETLINK,
-		.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
-	};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	const struct sockaddr_nl to = {.nl_family = AF_NETLINK, .nl_groups = groups};
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
 	enum vbd_status status;
 
 	if (fd < 0)
-		return vbd_error_errno(
-			err, VBD_OK, "socket", errno, "no news of network interfaces");
+		return vbd_error_errno(err, VBD_OK, "socket", errno, "%s", lack);
 	if (bind(fd, (const struct sockaddr *)&to, sizeof(to)) == 0) {
 		*ret_fd = fd;
 		return VBD_OK;
 	}
-	status = vbd_error_errno(err, VBD_OK, "bind", errno, "no news of network interfaces");
+	status = vbd_error_errno(err, VBD_OK, "bind", errno, "%s", lack);
 	(void)close(fd);
 	return status;
+}
+
+enum vbd_status vbd_uevent_open(int *ret_fd, struct vbd_error *err)
+{
+	return open_netlink(NETLINK_KOBJECT_UEVENT, GROUP_KERNEL, "no uevents", ret_fd, err);
+}
+
+/* The value of "KEY=value" in a uevent; each of its texts has a NUL behind it. */
+static const char *find_value(const char *uevent, size_t len_bytes, const char *key)
+{
+	for (const char *at = uevent; at < uevent + len_bytes; at += strlen(at) + 1) {
+		if (strncmp(at, key, strlen(key)) == 0)
+			return at + strlen(key);
+	}
+	return "";
+}
+
+static void report(const char *uevent, size_t len_bytes, vbd_uevent_cb cb, void *arg)
+{
+	const char *subsystem = find_value(uevent, len_bytes, "SUBSYSTEM=");
+	const char *path = find_value(uevent, len_bytes, "DEVPATH=");
+	const char *slash = strrchr(path, '/');
+
+	if (strcmp(subsystem, "infiniband") == 0 || strcmp(subsystem, "infiniband_verbs") == 0)
+		cb(find_value(uevent, len_bytes, "ACTION="), slash ? slash + 1 : path, arg);
+}
+
+bool vbd_uevent_drain(int fd, vbd_uevent_cb cb, void *arg)
+{
+	char uevent[UEVENT_BYTES + 1];
+	bool complete = true;
+
+	for (;;) {
+		struct sockaddr_nl from = {0};
+		socklen_t from_bytes = sizeof(from);
+		ssize_t len = recvfrom(
+			fd, uevent, UEVENT_BYTES, 0, (struct sockaddr *)&from, &from_bytes);
+
+		if (len < 0 && errno != ENOBUFS)
+			return complete;
+		if (len < 0) {
+			complete = false; /* reported once; the queued uevents follow */
+			continue;
+		}
+		uevent[len] = '\0';
+		/* Only the kernel sends from port 0. */
+		if (from.nl_pid == 0)
+			report(uevent, (size_t)len, cb, arg);
+	}
+}
+
+enum vbd_status vbd_linkwatch_open(int *ret_fd, struct vbd_error *err)
+{
+	return open_netlink(NETLINK_ROUTE, RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
+		"no news of network interfaces", ret_fd, err);
 }
 
 bool vbd_linkwatch_drain(int fd)

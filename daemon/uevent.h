@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel uevents of RDMA devices (no udevd needed). Only uevents report every removal: rdma_cm
- * reports none if its module was loaded before ib_uverbs.
+ * The kernel's news of RDMA devices and of network interfaces, on sockets of netlink(7).
+ * The caller watches the descriptor that a function opens, and closes it. Opening fails where there
+ * is no such socket, as in some containers.
  *
  * Control thread; never blocks.
  */
@@ -11,7 +12,10 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-struct vbd_uevent;
+/*
+ * Uevents of RDMA devices (no udevd needed). Only uevents report every removal: rdma_cm reports
+ * none if its module was loaded before ib_uverbs.
+ */
 
 /**
  * vbd_uevent_cb - a device of subsystem infiniband or infiniband_verbs has changed
@@ -20,24 +24,12 @@ struct vbd_uevent;
  */
 typedef void (*vbd_uevent_cb)(const char *action, const char *sysname, void *arg);
 
-/**
- * vbd_uevent_create - receive uevents from now on
- *
- * Fails if there are no uevents, as in some containers; the caller then scans for devices
- * periodically.
- */
-enum vbd_status vbd_uevent_create(
-	struct vbd_uevent **ret_uevent, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_uevent_destroy - close the descriptor; stop watching it before; NULL is fine */
-void vbd_uevent_destroy(struct vbd_uevent *uevent);
-
-/** vbd_uevent_fd - readable when there are uevents */
-int vbd_uevent_fd(const struct vbd_uevent *uevent);
+/** vbd_uevent_open - a descriptor that is readable after a uevent */
+enum vbd_status vbd_uevent_open(int *ret_fd, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_uevent_drain - call @cb for every uevent received; false if the kernel dropped some, then
  * scan for devices */
-bool vbd_uevent_drain(struct vbd_uevent *uevent, vbd_uevent_cb cb, void *arg);
+bool vbd_uevent_drain(int fd, vbd_uevent_cb cb, void *arg);
 
 /*
  * Changes of network interfaces and of their addresses, as the kernel tells them by rtnetlink(7).
@@ -46,8 +38,7 @@ bool vbd_uevent_drain(struct vbd_uevent *uevent, vbd_uevent_cb cb, void *arg);
  * VLAN.
  */
 
-/** vbd_linkwatch_open - a descriptor that is readable after a change; the caller closes it. Fails
- * where there is no netlink, as in some containers. */
+/** vbd_linkwatch_open - a descriptor that is readable after a change */
 enum vbd_status vbd_linkwatch_open(int *ret_fd, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_linkwatch_drain - take what has been told on @fd, but only so much that the loop's turn

@@ -11,10 +11,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum vbd_status __wrap_vbd_uevent_create(struct vbd_uevent **ret_uevent, struct vbd_error *err);
-void __wrap_vbd_uevent_destroy(struct vbd_uevent *uevent);
-int __wrap_vbd_uevent_fd(const struct vbd_uevent *uevent);
-bool __wrap_vbd_uevent_drain(struct vbd_uevent *uevent, vbd_uevent_cb cb, void *arg);
+enum vbd_status __wrap_vbd_uevent_open(int *ret_fd, struct vbd_error *err);
+bool __wrap_vbd_uevent_drain(int fd, vbd_uevent_cb cb, void *arg);
 enum vbd_status __wrap_vbd_linkwatch_open(int *ret_fd, struct vbd_error *err);
 bool __wrap_vbd_linkwatch_drain(int fd);
 
@@ -40,31 +38,17 @@ static void tell(int fd)
 	assert_int_equal(write(fd, &one, sizeof(one)), sizeof(one));
 }
 
-enum vbd_status __wrap_vbd_uevent_create(struct vbd_uevent **ret_uevent, struct vbd_error *err)
+enum vbd_status __wrap_vbd_uevent_open(int *ret_fd, struct vbd_error *err)
 {
 	if (kernel.silent)
-		return vbd_error_errno(err, VBD_OK, "udev_new", EPROTONOSUPPORT, "no uevents");
-	kernel.uevents = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	*ret_uevent = (struct vbd_uevent *)&kernel;
+		return vbd_error_errno(err, VBD_OK, "socket", EPROTONOSUPPORT, "no uevents");
+	*ret_fd = kernel.uevents = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return VBD_OK;
 }
 
-void __wrap_vbd_uevent_destroy(struct vbd_uevent *uevent)
+bool __wrap_vbd_uevent_drain(int fd, vbd_uevent_cb cb, void *arg)
 {
-	if (uevent)
-		(void)close(kernel.uevents);
-}
-
-int __wrap_vbd_uevent_fd(const struct vbd_uevent *uevent)
-{
-	(void)uevent;
-	return kernel.uevents;
-}
-
-bool __wrap_vbd_uevent_drain(struct vbd_uevent *uevent, vbd_uevent_cb cb, void *arg)
-{
-	(void)uevent;
-	(void)drained(kernel.uevents);
+	(void)drained(fd);
 	if (!kernel.action)
 		return false;
 	cb(kernel.action, kernel.sysname, arg);
