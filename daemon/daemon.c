@@ -77,11 +77,44 @@ void vbd_daemon_use_limits(struct vbd_daemon *daemon)
 static void on_stop_checked(struct vbd_deferred *deferred);
 static void on_stop_timeout(void *arg);
 
+static enum vbd_status make_basics(struct vbd_daemon *daemon, struct vbd_error *err)
+{
+	enum vbd_status status = make_server_id(daemon, err);
+
+	if (!status)
+		status = vbd_audit_create(daemon->config->audit_file, &daemon->audit, err);
+	if (!status)
+		status = vbd_loop_create(&daemon->loop, err);
+	if (!status)
+		status = vbd_turns_init(&daemon->turns, daemon->loop, err);
+	if (!status)
+		status =
+			vbd_eventlog_create(daemon->config->records.events, &daemon->eventlog, err);
+	if (!status)
+		status = vbd_timer_create(
+			daemon->loop, on_stop_timeout, daemon, &daemon->stop_timer, err);
+	return status;
+}
+
+/* In this order. */
+static enum vbd_status (*const makers[])(struct vbd_daemon *daemon, struct vbd_error *err) = {
+	make_basics,
+	vbd_keeper_create,
+	vbd_keeper_begin,
+	vbd_kernel_create,
+	vbd_traces_create,
+	vbd_drain_create,
+	vbd_connection_queue_create,
+	vbd_reconciler_create,
+	vbd_hotplug_create,
+	vbd_health_create,
+};
+
 enum vbd_status vbd_daemon_create(
 	const struct vbd_config *config, struct vbd_daemon **ret_daemon, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = calloc(1, sizeof(*daemon));
-	enum vbd_status status;
+	enum vbd_status status = VBD_OK;
 
 	if (!daemon)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the daemon");
@@ -98,42 +131,13 @@ enum vbd_status vbd_daemon_create(
 	vbd_list_init(&daemon->unannounced_connections);
 	vbd_list_init(&daemon->unrecorded);
 	make_registries(daemon);
-	status = make_server_id(daemon, err);
-	if (!status)
-		status = vbd_audit_create(config->audit_file, &daemon->audit, err);
-	if (!status)
-		status = vbd_loop_create(&daemon->loop, err);
-	if (!status)
-		status = vbd_turns_init(&daemon->turns, daemon->loop, err);
-	if (!status)
-		status = vbd_keeper_create(daemon, err);
-	if (!status)
-		status = vbd_eventlog_create(config->records.events, &daemon->eventlog, err);
-	if (!status)
-		status = vbd_keeper_begin(daemon, err);
-	if (!status)
-		status = vbd_kernel_create(daemon, err);
-	if (!status)
-		status = vbd_traces_create(daemon, err);
-	if (!status)
-		status = vbd_timer_create(
-			daemon->loop, on_stop_timeout, daemon, &daemon->stop_timer, err);
-	if (!status)
-		status = vbd_drain_create(daemon, err);
-	if (!status)
-		status = vbd_connection_queue_create(daemon, err);
-	if (!status)
-		status = vbd_reconciler_create(daemon, err);
-	if (!status)
-		status = vbd_hotplug_create(daemon, err);
-	if (!status)
-		status = vbd_health_create(daemon, err);
-	if (status) {
+	for (size_t i = 0; i < VBD_ARRAY_LEN(makers) && !status; i++)
+		status = makers[i](daemon, err);
+	if (status)
 		vbd_daemon_destroy(daemon);
-		return status;
-	}
-	*ret_daemon = daemon;
-	return VBD_OK;
+	else
+		*ret_daemon = daemon;
+	return status;
 }
 
 void vbd_daemon_take_held(struct vbd_daemon *daemon)
@@ -146,8 +150,8 @@ void vbd_daemon_take_held(struct vbd_daemon *daemon)
 
 void vbd_daemon_announce(struct vbd_daemon *daemon)
 {
-	const char *died = vbd_keeper_died(daemon);
-	size_t count = vbd_keeper_deaths(daemon);
+	size_t count;
+	const char *died = vbd_keeper_died(daemon, &count);
 	char deaths[64] = "";
 
 	if (daemon->config->fault_injection)

@@ -132,20 +132,34 @@ static void listen_again(struct vbd_hotplug *hotplug)
 		hotplug->listens_left = 0;
 }
 
-static void VBD_PRINTF(4, 5) log_device(struct vbd_daemon *daemon, const struct vbd_device *device,
-	const struct vbd_event *event, const char *fmt, ...)
+/* Appends an event that has its own type, words and detail. */
+static void log_device(
+	struct vbd_daemon *daemon, const struct vbd_device *device, struct vbd_event *event)
 {
-	struct vbd_event own = *event;
+	event->kind = VBD_KIND_DEVICE;
+	event->object_id = device->id;
+	event->words[VBD_EVENT_STATE] = vbd_device_state_name(device->state);
+	(void)snprintf(event->name, sizeof(event->name), "%s", device->name);
+	(void)vbd_eventlog_add(daemon->eventlog, event);
+	vbd_watch_notify(&daemon->device_watches, false);
+}
+
+/* @before: the state before; VBD_DEVICE_STATE_COUNT: none, or the same */
+static void VBD_PRINTF(6, 7)
+	tell(struct vbd_daemon *daemon, const struct vbd_device *device, enum vbd_event_type type,
+		enum vbd_severity severity, enum vbd_device_state before, const char *fmt, ...)
+{
+	struct vbd_event event = {.type = type, .severity = severity};
 	va_list ap;
 
-	own.kind = VBD_KIND_DEVICE;
-	own.object_id = device->id;
-	own.words[VBD_EVENT_STATE] = vbd_device_state_name(device->state);
-	(void)snprintf(own.name, sizeof(own.name), "%s", device->name);
+	if (before != VBD_DEVICE_STATE_COUNT)
+		event.words[VBD_EVENT_PREVIOUS_STATE] = vbd_device_state_name(before);
+	if (device->state == VBD_DEVICE_FAILED)
+		event.words[VBD_EVENT_CODE] = vbd_status_code(device->error.status);
 	va_start(ap, fmt);
-	(void)vbd_eventlog_vappend(daemon->eventlog, &own, fmt, ap);
+	(void)vsnprintf(event.detail, sizeof(event.detail), fmt, ap);
 	va_end(ap);
-	vbd_watch_notify(&daemon->device_watches, false);
+	log_device(daemon, device, &event);
 }
 
 static void on_scanned(void *arg)
@@ -163,21 +177,15 @@ static void on_scanned(void *arg)
 static void on_device_added(struct vbd_device *device, void *arg)
 {
 	struct vbd_daemon *daemon = arg;
-	bool failed = device->state == VBD_DEVICE_FAILED;
 
-	struct vbd_event event = {
-		.type = failed ? VBD_EVENT_DEVICE_FAILED : VBD_EVENT_DEVICE_ADDED,
-		.severity = failed ? VBD_SEVERITY_ERROR : VBD_SEVERITY_NOTICE,
-	};
-
-	if (!failed)
-		vbd_traces_mark(daemon, device);
-	if (failed)
-		event.words[VBD_EVENT_CODE] = vbd_status_code(device->error.status);
-	log_device(daemon, device, &event, "%s: %s", device->name,
-		failed ? device->error.text : device->transport);
-	if (failed)
+	if (device->state == VBD_DEVICE_FAILED) {
+		tell(daemon, device, VBD_EVENT_DEVICE_FAILED, VBD_SEVERITY_ERROR,
+			VBD_DEVICE_STATE_COUNT, "%s: %s", device->name, device->error.text);
 		return;
+	}
+	vbd_traces_mark(daemon, device);
+	tell(daemon, device, VBD_EVENT_DEVICE_ADDED, VBD_SEVERITY_NOTICE, VBD_DEVICE_STATE_COUNT,
+		"%s: %s", device->name, device->transport);
 	watch_missing(daemon->hotplug);
 	daemon->hotplug->listens_left = LISTENS;
 	vbd_listeners_device_added(daemon);
@@ -213,11 +221,9 @@ static void on_devices_renamed(void *arg)
 		if (!device->name_before[0])
 			continue;
 		rename_objects(daemon, device);
-		log_device(daemon, device,
-			&(const struct vbd_event){
-				.type = VBD_EVENT_DEVICE_RENAMED, .severity = VBD_SEVERITY_NOTICE},
-			"%s: has this name now, and was %s before", device->name,
-			device->name_before);
+		tell(daemon, device, VBD_EVENT_DEVICE_RENAMED, VBD_SEVERITY_NOTICE,
+			VBD_DEVICE_STATE_COUNT, "%s: has this name now, and was %s before",
+			device->name, device->name_before);
 	}
 }
 
@@ -232,14 +238,8 @@ static void on_device_removing(struct vbd_device *device, void *arg)
 	struct vbd_daemon *daemon = arg;
 
 	stop_async_watch(device);
-	log_device(daemon, device,
-		&(const struct vbd_event){
-			.type = VBD_EVENT_DEVICE_STATE_CHANGED,
-			.severity = VBD_SEVERITY_NOTICE,
-			.words[VBD_EVENT_PREVIOUS_STATE] =
-				vbd_device_state_name(VBD_DEVICE_PRESENT),
-		},
-		"%s: is being removed", device->name);
+	tell(daemon, device, VBD_EVENT_DEVICE_STATE_CHANGED, VBD_SEVERITY_NOTICE,
+		VBD_DEVICE_PRESENT, "%s: is being removed", device->name);
 	vbd_listeners_device_removing(daemon, device->name);
 	vbd_connections_device_removing(daemon, device->name);
 	vbd_windows_device_removing(daemon, device);
@@ -254,13 +254,7 @@ static void on_device_removed(struct vbd_device *device, void *arg)
 
 	if (!hotplug || hotplug->destroying)
 		return;
-	log_device(daemon, device,
-		&(const struct vbd_event){
-			.type = VBD_EVENT_DEVICE_REMOVED,
-			.severity = VBD_SEVERITY_NOTICE,
-			.words[VBD_EVENT_PREVIOUS_STATE] =
-				vbd_device_state_name(VBD_DEVICE_REMOVING),
-		},
+	tell(daemon, device, VBD_EVENT_DEVICE_REMOVED, VBD_SEVERITY_NOTICE, VBD_DEVICE_REMOVING,
 		"%s: closed, as no object of verbsd uses it any more", device->name);
 	vbd_loop_defer(daemon->loop, &hotplug->free_removed);
 	if (daemon->fabric->rescan_owed)
@@ -280,16 +274,14 @@ static enum vbd_severity severity_of(int type)
 static void on_async_event(struct vbd_device *device, int type, int port_num, void *arg)
 {
 	struct vbd_daemon *daemon = arg;
+	struct vbd_event event = {.type = VBD_EVENT_DEVICE_ASYNC_EVENT,
+		.severity = severity_of(type),
+		.words[VBD_EVENT_ASYNC_EVENT] = vbd_async_event_name(type),
+		.port_num = (uint8_t)port_num};
 
-	log_device(daemon, device,
-		&(const struct vbd_event){
-			.type = VBD_EVENT_DEVICE_ASYNC_EVENT,
-			.severity = severity_of(type),
-			.words[VBD_EVENT_ASYNC_EVENT] = vbd_async_event_name(type),
-			.port_num = (uint8_t)port_num,
-		},
-		"%s port %d: %s: %s", device->name, port_num, vbd_async_event_name(type),
-		vbd_async_event_text(type));
+	(void)snprintf(event.detail, sizeof(event.detail), "%s port %d: %s: %s", device->name,
+		port_num, vbd_async_event_name(type), vbd_async_event_text(type));
+	log_device(daemon, device, &event);
 	daemon->hotplug->listens_left = LISTENS;
 	/* The address of a LOST listener may be back. */
 	vbd_listeners_device_added(daemon);
@@ -377,10 +369,8 @@ static void free_removed(struct vbd_deferred *deferred)
 			return;
 		if (device->state != VBD_DEVICE_REMOVED)
 			continue;
-		log_device(hotplug->daemon, device,
-			&(const struct vbd_event){
-				.type = VBD_EVENT_DEVICE_DELETED, .severity = VBD_SEVERITY_DEBUG},
-			"%s: was removed long ago", device->name);
+		tell(hotplug->daemon, device, VBD_EVENT_DEVICE_DELETED, VBD_SEVERITY_DEBUG,
+			VBD_DEVICE_STATE_COUNT, "%s: was removed long ago", device->name);
 		vbd_device_destroy(device);
 		removed--;
 	}

@@ -363,41 +363,42 @@ static void flush(struct vbd_recorder *recorder)
 static const struct vbd_record_ops ops = {
 	.wanted = on_wanted, .dropped = on_dropped, .replaced = on_replaced};
 
-void vbd_recorder_encode_with(struct vbd_recorder *recorder, vbd_record_encode_fn encode)
+void vbd_keeper_encode_with(struct vbd_daemon *daemon, vbd_record_encode_fn encode)
 {
+	struct vbd_recorder *recorder = daemon->recorder;
+
+	if (!recorder)
+		return;
 	if (!encode)
 		flush(recorder);
 	recorder->encode = encode;
-	recorder->daemon->record_ops = encode ? &ops : NULL;
+	daemon->record_ops = encode ? &ops : NULL;
 }
 
-enum vbd_status vbd_recorder_create(struct vbd_daemon *daemon, struct vbd_store *store,
-	struct vbd_recorder **ret_recorder, struct vbd_error *err)
+enum vbd_status vbd_recorder_create(
+	struct vbd_daemon *daemon, struct vbd_store *store, struct vbd_error *err)
 {
 	struct vbd_recorder *recorder = calloc(1, sizeof(*recorder));
-	enum vbd_status status;
 
 	if (!recorder)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep records");
+	daemon->recorder = recorder;
 	recorder->daemon = daemon;
 	recorder->store = store;
 	vbd_list_init(&recorder->steps.link);
 	recorder->steps.step = take_step;
-	status = vbd_timer_create(daemon->loop, begin_steps, recorder, &recorder->timer, err);
-	if (status != VBD_OK) {
-		free(recorder);
-		return status;
-	}
-	*ret_recorder = recorder;
-	return VBD_OK;
+	return vbd_timer_create(daemon->loop, begin_steps, recorder, &recorder->timer, err);
 }
 
-void vbd_recorder_destroy(struct vbd_recorder *recorder)
+void vbd_recorder_destroy(struct vbd_daemon *daemon)
 {
+	struct vbd_recorder *recorder = daemon->recorder;
+
 	if (!recorder)
 		return;
-	vbd_recorder_encode_with(recorder, NULL);
+	vbd_keeper_encode_with(daemon, NULL);
 	vbd_turns_drop(&recorder->steps);
 	vbd_timer_destroy(recorder->timer);
 	free(recorder);
+	daemon->recorder = NULL;
 }

@@ -70,9 +70,7 @@ static enum vbd_status begin(
 
 static enum vbd_status trim(struct vbd_database *database, void *arg, struct vbd_error *err)
 {
-	struct vbd_keeper *keeper = arg;
-
-	return vbd_trim_run(&keeper->trim, database, err);
+	return vbd_trim_run(&((struct vbd_keeper *)arg)->trim, database, err);
 }
 
 static const struct vbd_store_ops store_ops = {.load = load, .begin = begin, .trim = trim};
@@ -286,7 +284,7 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 	vbd_watch_add(vbd_eventlog_watches(daemon->eventlog), &keeper->events);
 	if (keeper->restored)
 		keeper->deaths = vbd_past_restore_records(&keeper->past, daemon, keeper->store);
-	status = vbd_recorder_create(daemon, keeper->store, &daemon->recorder, err);
+	status = vbd_recorder_create(daemon, keeper->store, err);
 	if (status != VBD_OK)
 		return status;
 	status = vbd_fd_watch_start(daemon->loop, vbd_store_fd(keeper->store), VBD_FD_READ, on_news,
@@ -429,22 +427,12 @@ struct vbd_link *vbd_keeper_watches(struct vbd_keeper *keeper)
 	return &keeper->watches;
 }
 
-const char *vbd_keeper_died(const struct vbd_daemon *daemon)
+const char *vbd_keeper_died(const struct vbd_daemon *daemon, size_t *ret_deaths)
 {
 	const struct vbd_keeper *keeper = daemon->keeper;
 
+	*ret_deaths = keeper ? keeper->deaths : 0;
 	return keeper && keeper->restored && keeper->past.died[0] ? keeper->past.died : NULL;
-}
-
-size_t vbd_keeper_deaths(const struct vbd_daemon *daemon)
-{
-	return daemon->keeper ? daemon->keeper->deaths : 0;
-}
-
-void vbd_keeper_encode_with(struct vbd_daemon *daemon, vbd_record_encode_fn encode)
-{
-	if (daemon->recorder)
-		vbd_recorder_encode_with(daemon->recorder, encode);
 }
 
 enum vbd_keeping vbd_keeper_check(
@@ -493,8 +481,7 @@ void vbd_keeper_destroy(struct vbd_daemon *daemon)
 
 	if (!keeper)
 		return;
-	vbd_recorder_destroy(daemon->recorder);
-	daemon->recorder = NULL;
+	vbd_recorder_destroy(daemon);
 	daemon->keeper = NULL;
 	vbd_watch_notify(&keeper->watches, true);
 	vbd_watch_remove(&keeper->events);

@@ -81,11 +81,9 @@ bool vbd_keeper_has_room(const struct vbd_daemon *daemon);
  * of a damaged one */
 struct vbd_link *vbd_keeper_watches(struct vbd_keeper *keeper);
 
-/** vbd_keeper_died - the server_id of the run before, if it was killed; else NULL */
-const char *vbd_keeper_died(const struct vbd_daemon *daemon);
-
-/** vbd_keeper_deaths - the number of objects that the run before had left open */
-size_t vbd_keeper_deaths(const struct vbd_daemon *daemon);
+/** vbd_keeper_died - the server_id of the run before, if it was killed; else NULL
+ * @ret_deaths: the number of objects that it had left open */
+const char *vbd_keeper_died(const struct vbd_daemon *daemon, size_t *ret_deaths);
 
 /** vbd_keeper_encode_with - keep objects of kinds with a history by their JSON, from now on; NULL:
  * keep what has changed so far, and nothing any more */

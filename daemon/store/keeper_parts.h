@@ -62,17 +62,14 @@ void vbd_past_fini(struct vbd_past *past);
  * is deleted meanwhile is not written at all.
  */
 
-/** vbd_recorder_create - a recorder that waits for vbd_recorder_encode_with()
+/** vbd_recorder_create - set the daemon's recorder, which waits for vbd_keeper_encode_with(); after
+ * a failure it may be there
  * @store: outlives it */
-enum vbd_status vbd_recorder_create(struct vbd_daemon *daemon, struct vbd_store *store,
-	struct vbd_recorder **ret_recorder, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_recorder_encode_with - record what changes from now on; NULL: record what has changed, as
- * far as the store takes it, and nothing any more */
-void vbd_recorder_encode_with(struct vbd_recorder *recorder, vbd_record_encode_fn encode);
+enum vbd_status vbd_recorder_create(
+	struct vbd_daemon *daemon, struct vbd_store *store, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_recorder_destroy - record what has changed, as far as the store takes it, and free the
- * recorder; NULL is fine */
-void vbd_recorder_destroy(struct vbd_recorder *recorder);
+ * daemon's recorder; harmless without one */
+void vbd_recorder_destroy(struct vbd_daemon *daemon);
 
 #endif

@@ -55,6 +55,7 @@ static const struct vbd_event *find_event(
 
 STORE_TEST(test_services_store__events_of_a_stopped_run_are_there)
 {
+	size_t deaths;
 	uint64_t id = svc_buffer(svc, "front", 4096, 0)->object.id;
 	char server_id[17];
 	const struct vbd_event *event;
@@ -67,7 +68,7 @@ STORE_TEST(test_services_store__events_of_a_stopped_run_are_there)
 	assert_string_equal(event->run->server_id, server_id);
 	assert_string_equal(event->name, "front");
 	assert_string_equal(event->words[VBD_EVENT_STATE], "ready");
-	assert_null(vbd_keeper_died(svc->daemon));
+	assert_null(vbd_keeper_died(svc->daemon, &deaths));
 	last = vbd_eventlog_find_run(svc->daemon->eventlog, server_id)->last;
 	assert_int_equal(
 		vbd_eventlog_get(svc->daemon->eventlog, last)->type, VBD_EVENT_DAEMON_STOPPING);
@@ -86,13 +87,14 @@ STORE_TEST(test_services_store__ids_grow_over_a_stop)
 
 STORE_TEST(test_services_store__ids_and_numbers_grow_over_a_kill)
 {
+	size_t deaths;
 	uint64_t id = svc_buffer(svc, "", 4096, 0)->object.id;
 	uint64_t seq = vbd_eventlog_last(svc->daemon->eventlog);
 	char server_id[17];
 
 	memcpy(server_id, svc->daemon->server_id, sizeof(server_id));
 	kill_and_restart(svc);
-	assert_string_equal(vbd_keeper_died(svc->daemon), server_id);
+	assert_string_equal(vbd_keeper_died(svc->daemon, &deaths), server_id);
 	assert_non_null(find_event(svc, VBD_EVENT_BUFFER_REGISTERED, VBD_KIND_BUFFER, id));
 	assert_true(svc_buffer(svc, "", 4096, 0)->object.id > id);
 	assert_true(vbd_eventlog_last(svc->daemon->eventlog) > seq);
