@@ -104,6 +104,7 @@ static inline struct vbd_value vbd_value_word(const char *text)
 /* The promise to a client when a statement counts as written. */
 enum vbd_promise {
 	VBD_PROMISE_NOTHING, /* a host that loses power may lose the last seconds */
+	VBD_PROMISE_TOLD,    /* likewise, but somebody waits for it: vbd_store_fd() */
 	VBD_PROMISE_FLUSHED, /* the statement outlives that */
 	VBD_PROMISE_KEPT,    /* likewise, and damage of the log (WAL) */
 };

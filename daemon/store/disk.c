@@ -113,7 +113,7 @@ static enum vbd_status write_items(struct vbd_disk *disk, const struct vbd_link 
 	struct vbd_error *err)
 {
 	enum vbd_status status =
-		vbd_database_begin(disk->database, promise != VBD_PROMISE_NOTHING, err);
+		vbd_database_begin(disk->database, promise >= VBD_PROMISE_FLUSHED, err);
 	uint64_t refused = 0;
 
 	/* A flipped bit in an index hides a row from DELETE and REPLACE. */
@@ -156,28 +156,15 @@ static enum vbd_status keep_promise(struct vbd_disk *disk, struct vbd_error *err
 	return vbd_store_files_check(&disk->files, err);
 }
 
-/* The strongest promise of a batch holds for the whole batch. */
-static enum vbd_promise promise_of(const struct vbd_link *items)
-{
-	enum vbd_promise promise = VBD_PROMISE_NOTHING;
-
-	vbd_list_for_each (link, items) {
-		const struct vbd_row *row = VBD_CONTAINER_OF(link, const struct vbd_row, link);
-
-		if (row->promise > promise)
-			promise = row->promise;
-	}
-	return promise;
-}
-
 static enum vbd_status write_open(struct vbd_disk *disk, const struct vbd_link *items,
-	const struct vbd_reserve *reserve, struct vbd_error *err)
+	enum vbd_promise promise, const struct vbd_reserve *reserve, struct vbd_error *err)
 {
-	enum vbd_promise promise =
-		has_reserve(disk, reserve) ? promise_of(items) : VBD_PROMISE_KEPT;
 	struct vbd_store_mark mark = next_mark(disk);
-	enum vbd_status status = write_items(disk, items, reserve, promise, &mark, err);
+	enum vbd_status status;
 
+	if (!has_reserve(disk, reserve))
+		promise = VBD_PROMISE_KEPT;
+	status = write_items(disk, items, reserve, promise, &mark, err);
 	if (status == VBD_OK && promise == VBD_PROMISE_KEPT)
 		status = keep_promise(disk, err);
 	if (status == VBD_OK)
@@ -413,13 +400,13 @@ enum vbd_status vbd_disk_open(
 	disk->loaded = true;
 	disk->renewals += !first;
 	vbd_list_init(&none);
-	return write_open(disk, &none, reserve, err);
+	return write_open(disk, &none, VBD_PROMISE_NOTHING, reserve, err);
 }
 
 /* --- both ------------------------------------------------------------------------------------ */
 
 enum vbd_status vbd_disk_write(struct vbd_disk *disk, const struct vbd_link *items,
-	const struct vbd_reserve *reserve, struct vbd_error *err)
+	enum vbd_promise promise, const struct vbd_reserve *reserve, struct vbd_error *err)
 {
 	struct vbd_error failure = {0};
 	enum vbd_status status = disk->database ? vbd_store_files_check(&disk->files, &failure)
@@ -428,13 +415,13 @@ enum vbd_status vbd_disk_write(struct vbd_disk *disk, const struct vbd_link *ite
 	if (status == VBD_OK)
 		status = vbd_database_check_header(disk->database, &failure);
 	if (status == VBD_OK)
-		status = write_open(disk, items, reserve, &failure);
+		status = write_open(disk, items, promise, reserve, &failure);
 	if (status == VBD_E_NOT_FOUND) {
 		abandon(disk);
 	} else if (status != VBD_OK && vbd_database_is_damaged(disk->database)) {
 		abandon(disk);
 		status = vbd_disk_open(disk, reserve, err);
-		return status == VBD_OK ? write_open(disk, items, reserve, err) : status;
+		return status == VBD_OK ? write_open(disk, items, promise, reserve, err) : status;
 	} else if (status != VBD_OK) {
 		raise_mark(disk, reserve);
 		if (vbd_database_is_broken(disk->database))

@@ -161,13 +161,15 @@ enum vbd_status vbd_disk_open(struct vbd_disk *disk, const struct vbd_reserve *r
 /**
  * vbd_disk_write - write items in a transaction, after an attempt to open a closed database
  * @items:   of struct vbd_row; they stay the caller's
+ * @promise: the strongest one of the items, which then holds for all of them
  * @reserve: of ids; while the database can't be written, its mark gets them
  *
  * With a promise among the items the function returns VBD_OK only when that is kept. For
  * VBD_PROMISE_KEPT the files are those of state_dir then.
  */
 enum vbd_status vbd_disk_write(struct vbd_disk *disk, const struct vbd_link *items,
-	const struct vbd_reserve *reserve, struct vbd_error *err) VBD_MUST_CHECK;
+	enum vbd_promise promise, const struct vbd_reserve *reserve,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_disk_unknown_floor - an id above those of all runs, for a run that can't read the database,
  * or write it; see vbd_store_state; any thread */

@@ -356,17 +356,15 @@ static uint64_t put(struct vbd_keeper *keeper, enum vbd_promise promise, const c
 {
 	uint64_t ticket = vbd_store_put(keeper->store, promise, sql, values);
 
-	if (ticket == VBD_TICKET_NONE)
-		return ticket;
-	vbd_store_tell(keeper->store, ticket);
-	keeper->newest_ticket = ticket;
+	if (ticket != VBD_TICKET_NONE)
+		keeper->newest_ticket = ticket;
 	return ticket;
 }
 
 uint64_t vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *answer)
 {
 	if (!answer->status)
-		return put(keeper, VBD_PROMISE_NOTHING, "DELETE FROM answers WHERE key = ?1",
+		return put(keeper, VBD_PROMISE_TOLD, "DELETE FROM answers WHERE key = ?1",
 			VBD_VALUES(vbd_value_text(answer->key)));
 	return put(keeper, VBD_PROMISE_FLUSHED,
 		"INSERT OR REPLACE INTO answers"

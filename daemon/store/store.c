@@ -28,7 +28,6 @@ struct vbd_store {
 	size_t waiting_bytes;
 	struct vbd_store_state state;
 	uint64_t newest_ticket; /* that was given */
-	uint64_t told_ticket;	/* the newest one that somebody waits for */
 	struct vbd_reserve reserve;
 	uint64_t attempts;
 	bool opened, stopping, closed, ended;
@@ -143,18 +142,21 @@ struct batch {
 	struct vbd_link items;
 	size_t bytes;
 	uint64_t count;
+	enum vbd_promise promise; /* the strongest one */
 };
 
 /* Under the lock. */
 static void take(struct vbd_store *store, struct batch *batch)
 {
 	while (!vbd_list_empty(&store->waiting) && batch->count < BATCH_ITEMS_MAX) {
-		struct vbd_link *link = store->waiting.next;
+		struct vbd_row *row = VBD_LIST_FIRST(&store->waiting, struct vbd_row, link);
 
-		vbd_list_remove(link);
-		vbd_list_append(&batch->items, link);
-		batch->bytes += VBD_CONTAINER_OF(link, struct vbd_row, link)->bytes;
+		vbd_list_remove(&row->link);
+		vbd_list_append(&batch->items, &row->link);
+		batch->bytes += row->bytes;
 		batch->count++;
+		if (row->promise > batch->promise)
+			batch->promise = row->promise;
 	}
 }
 
@@ -169,16 +171,6 @@ static void put_back(struct vbd_store *store, struct batch *batch)
 	}
 }
 
-/* Under the lock. Items are written in the order of their tickets. */
-static void count_tickets(struct vbd_store *store, uint64_t count)
-{
-	bool awaited = store->state.last_ticket < store->told_ticket;
-
-	store->state.last_ticket += count;
-	if (awaited)
-		poke(store);
-}
-
 /* Takes the lock, and leaves it during the write. */
 static bool write_some(struct vbd_store *store)
 {
@@ -191,7 +183,7 @@ static bool write_some(struct vbd_store *store)
 	take(store, &batch);
 	store->batch_ns = vbd_clock_mono_ns();
 	(void)pthread_mutex_unlock(&store->lock);
-	status = vbd_disk_write(&store->disk, &batch.items, &reserve, &err);
+	status = vbd_disk_write(&store->disk, &batch.items, batch.promise, &reserve, &err);
 	if (status == VBD_OK)
 		vbd_rows_free(&batch.items);
 	(void)pthread_mutex_lock(&store->lock);
@@ -202,7 +194,10 @@ static bool write_some(struct vbd_store *store)
 		set_failing(store, status == VBD_OK ? NULL : &err);
 	if (status == VBD_OK) {
 		store->state.written += batch.count;
-		count_tickets(store, batch.count);
+		/* Items are written in the order of their tickets. */
+		store->state.last_ticket += batch.count;
+		if (batch.promise != VBD_PROMISE_NOTHING)
+			poke(store);
 		store->state.waiting -= batch.count;
 		store->waiting_bytes -= batch.bytes;
 	} else {
@@ -344,16 +339,6 @@ uint64_t vbd_store_reserve(struct vbd_store *store, uint64_t highest)
 	(void)pthread_cond_broadcast(&store->changed);
 	(void)pthread_mutex_unlock(&store->lock);
 	return number;
-}
-
-void vbd_store_tell(struct vbd_store *store, uint64_t ticket)
-{
-	(void)pthread_mutex_lock(&store->lock);
-	if (ticket > store->told_ticket)
-		store->told_ticket = ticket;
-	if (ticket <= store->state.last_ticket)
-		poke(store);
-	(void)pthread_mutex_unlock(&store->lock);
 }
 
 bool vbd_store_has_room(struct vbd_store *store)

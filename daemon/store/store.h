@@ -83,9 +83,6 @@ uint64_t vbd_store_put(struct vbd_store *store, enum vbd_promise promise, const 
  * state */
 uint64_t vbd_store_reserve(struct vbd_store *store, uint64_t highest);
 
-/** vbd_store_tell - make vbd_store_fd() readable when the item of @ticket is written */
-void vbd_store_tell(struct vbd_store *store, uint64_t ticket);
-
 /** vbd_store_has_room - whether the queue takes more without delay: it is less than half full; true
  * for a store that takes nothing at all; any thread */
 bool vbd_store_has_room(struct vbd_store *store);
@@ -95,8 +92,8 @@ bool vbd_store_has_room(struct vbd_store *store);
 struct vbd_store_state vbd_store_state(struct vbd_store *store);
 #define VBD_STORE_HANG_MS 3000
 
-/** vbd_store_fd - readable after `failing` has changed, and as vbd_store_tell() says, until
- * vbd_store_rearm() */
+/** vbd_store_fd - readable after `failing` has changed, and when items with another promise than
+ * VBD_PROMISE_NOTHING are written, until vbd_store_rearm() */
 int vbd_store_fd(const struct vbd_store *store);
 void vbd_store_rearm(struct vbd_store *store);
 
