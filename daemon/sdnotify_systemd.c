@@ -2,7 +2,6 @@
 #include "daemon/sdnotify.h"
 
 #include "base/clock.h"
-#include "daemon/kept/fd_store.h"
 #include "daemon/kept/held.h"
 
 #include <systemd/sd-daemon.h>

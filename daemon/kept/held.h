@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bytes of kept shared buffers over a restart: systemd holds the descriptor of each one's
- * memory (daemon/kept/fd_store.h), also when the daemon is killed, and the next run makes the
+ * memory, also when the daemon is killed, and the next run makes the
  * buffer of it. A descriptor belongs to a buffer by its name in the store, which has the owner in
  * it: nobody gets the bytes that another one had under the same name.
  *
@@ -87,5 +87,24 @@ void vbd_held_leave(struct vbd_kept *kept);
 
 /** vbd_held_is_stored - whether systemd holds the memory of the buffer */
 bool vbd_held_is_stored(const struct vbd_kept *kept);
+
+/*
+ * systemd's FD store (FileDescriptorStoreMax= in systemd.service(5)): systemd holds descriptors of
+ * the service, and passes them to its next process. What follows is told to the socket that
+ * $NOTIFY_SOCKET names, as sd_pid_notify_with_fds(3) does, which would wait for a systemd that is
+ * behind with reading. Any thread.
+ */
+
+/** vbd_fd_store_add - let systemd hold a duplicate of @fd under @name; another one of the name
+ * stays there too. Fails while systemd does not read. That it has no room is not told. */
+enum vbd_status vbd_fd_store_add(const char *name, int fd, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_fd_store_remove - let systemd close what it holds under @name; fails while systemd does not
+ * read */
+enum vbd_status vbd_fd_store_remove(const char *name, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_fd_store_notify - tell systemd @text, as sd_notify(3) does; lost while systemd does not
+ * read, and without systemd */
+void vbd_fd_store_notify(char *text);
 
 #endif

@@ -3,10 +3,14 @@
 
 #include "base/clock.h"
 #include "daemon/kept/kept_made.h"
+#include "daemon/store/keeper.h"
 
 /* A turn tries so many objects, and the next one comes after this pause: 200 a second. */
 #define TRIES_PER_TURN 4
 #define PACE_MS	       20
+
+/* A step puts so many rows. */
+#define ROWS_PER_STEP 64
 
 /* Two sides that end each other's connections do so sooner. */
 #define STEADY_MS 1000
@@ -319,6 +323,87 @@ void vbd_reconciler_device_added(struct vbd_daemon *daemon)
 			VBD_CONTAINER_OF(object, struct vbd_kept, object), VBD_KEPT_EV_DEVICE);
 }
 
+/* --- rows in state_dir ----------------------------------------------------------------------- */
+
+void vbd_kept_put_row(struct vbd_kept *kept)
+{
+	const struct vbd_daemon *daemon = kept->object.registry->daemon;
+	const struct vbd_desired row = {
+		.kind = daemon->registries[kept->of].singular,
+		.name = kept->object.name,
+		.owner = kept->object.owner ? kept->object.owner->name : "",
+		.body = kept->body,
+	};
+
+	if (daemon->keeper && kept->source == VBD_KEPT_FROM_API)
+		kept->ticket = vbd_keeper_put_desired(daemon->keeper, &row);
+}
+
+/* Returns false after the last one. */
+static bool put_next(struct vbd_kept_rows *rows)
+{
+	struct vbd_object *object = vbd_registry_after(rows->daemon->kept_objects, rows->at_id);
+
+	if (!object)
+		return false;
+	rows->at_id = object->id;
+	vbd_kept_put_row(VBD_CONTAINER_OF(object, struct vbd_kept, object));
+	return true;
+}
+
+/* When the queue of the store is long, the news that a row of this step is written lead to the
+ * next step. */
+static bool put_some(struct vbd_steps *self)
+{
+	struct vbd_kept_rows *rows = VBD_CONTAINER_OF(self, struct vbd_kept_rows, steps);
+
+	if (!rows->daemon->keeper)
+		return true;
+	for (int i = 0; i < ROWS_PER_STEP && rows->unfinished; i++) {
+		rows->unfinished = put_next(rows);
+		if (!vbd_keeper_has_room(rows->daemon))
+			return true;
+	}
+	return !rows->unfinished;
+}
+
+static void on_news(struct vbd_watch *watch, bool gone)
+{
+	struct vbd_kept_rows *rows = VBD_CONTAINER_OF(watch, struct vbd_kept_rows, watch);
+	uint64_t renewals;
+
+	if (gone)
+		return;
+	/* The database of a run that began without it is read later. */
+	if (rows->daemon->reconciler->ops)
+		rows->daemon->reconciler->ops->take_rows(rows->daemon);
+	renewals = vbd_keeper_state(rows->daemon).renewals;
+	if (renewals != rows->renewals) {
+		rows->renewals = renewals;
+		rows->at_id = 0;
+		rows->unfinished = true;
+	}
+	if (rows->unfinished && vbd_list_empty(&rows->steps.link))
+		vbd_turns_add(&rows->daemon->turns, &rows->steps);
+}
+
+static void begin_rows(struct vbd_kept_rows *rows, struct vbd_daemon *daemon)
+{
+	rows->daemon = daemon;
+	rows->watch.cb = on_news;
+	rows->steps.step = put_some;
+	vbd_list_init(&rows->watch.link);
+	vbd_list_init(&rows->steps.link);
+	if (daemon->keeper)
+		vbd_watch_add(vbd_keeper_watches(daemon->keeper), &rows->watch);
+}
+
+static void end_rows(struct vbd_kept_rows *rows)
+{
+	vbd_watch_remove(&rows->watch);
+	vbd_turns_drop(&rows->steps);
+}
+
 /* --- life ------------------------------------------------------------------------------------ */
 
 enum vbd_status vbd_reconciler_create(struct vbd_daemon *daemon, struct vbd_error *err)
@@ -339,7 +424,7 @@ enum vbd_status vbd_reconciler_create(struct vbd_daemon *daemon, struct vbd_erro
 		free(reconciler);
 		return status;
 	}
-	vbd_kept_rows_begin(&reconciler->rows, daemon);
+	begin_rows(&reconciler->rows, daemon);
 	daemon->reconciler = reconciler;
 	return VBD_OK;
 }
@@ -354,7 +439,7 @@ void vbd_reconciler_destroy(struct vbd_reconciler *reconciler)
 {
 	if (!reconciler)
 		return;
-	vbd_kept_rows_end(&reconciler->rows);
+	end_rows(&reconciler->rows);
 	vbd_holder_end(&reconciler->holder);
 	vbd_timer_destroy(reconciler->pace);
 	free(reconciler);

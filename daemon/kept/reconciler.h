@@ -9,9 +9,21 @@
 #ifndef VBD_DAEMON_KEPT_RECONCILER_H
 #define VBD_DAEMON_KEPT_RECONCILER_H
 
+#include "daemon/core/turns.h"
 #include "daemon/kept/held.h"
 #include "daemon/kept/kept.h"
 #include "daemon/kept/kept_made.h"
+
+/* The rows of kept objects in state_dir, by which the next run knows of them. A damaged database
+ * takes them along when it is set aside: those of all kept objects are put into the new one. */
+struct vbd_kept_rows {
+	struct vbd_daemon *daemon;
+	struct vbd_watch watch; /* of the keeper */
+	struct vbd_steps steps; /* on a list while rows are put */
+	uint64_t renewals;	/* databases whose rows were, or are being, put again */
+	uint64_t at_id;		/* the rows of kept objects up to this one were */
+	bool unfinished;
+};
 
 struct vbd_reconciler {
 	struct vbd_daemon *daemon;
@@ -35,6 +47,10 @@ void vbd_reconciler_begin(struct vbd_reconciler *reconciler, const struct vbd_ke
 
 /** vbd_reconciler_destroy - when no kept object is left; NULL is fine */
 void vbd_reconciler_destroy(struct vbd_reconciler *reconciler);
+
+/** vbd_kept_put_row - let the next run keep the object, if a request asked for it, and there is a
+ * state_dir */
+void vbd_kept_put_row(struct vbd_kept *kept);
 
 /** vbd_reconciler_step - something was seen of a kept object; it may be freed in this turn */
 void vbd_reconciler_step(struct vbd_kept *kept, enum vbd_kept_event event);

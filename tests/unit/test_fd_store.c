@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The messages to systemd about descriptors that it holds. */
-#include "daemon/kept/fd_store.h"
+#include "daemon/kept/held.h"
 
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
