@@ -7,6 +7,7 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/ask.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <netinet/in.h>
 
@@ -155,115 +156,71 @@ void vbd_report_ports_close(struct vbd_fabric *fabric)
 
 enum { KNOWN = 1, ENDED = 2, FAILED = 4, INBOX_FULL = 16, REFUSED = 32 };
 
-enum {
-	AT_VERSION = 4,
-	AT_BITS = 5,
-	AT_PATH_MTU = 6,
-	AT_LQPN = 8,
-	AT_RQPN = 12,
-	AT_LENGTH = 16,
-	AT_REMOTE_ADDR = 24,
-	AT_RKEY = 32,
-	AT_RECV_SIZE = 36,
-	AT_OP = 48,
-	AT_OP_END = 80,
-	AT_REASON = 96,
-	AT_UPTIME = 128,
+/* The bytes of a report: numbers in network byte order, names filled up with zeros. */
+struct wire {
+	char magic[4];
+	uint8_t version, bits;
+	uint16_t path_mtu_bytes;
+	uint32_t lqpn, rqpn;
+	uint64_t length_bytes, remote_addr;
+	uint32_t rkey, recv_size_bytes;
+	/* Earlier versions wrote into the zeros what was wrong with the memory that the other side
+	 * had asked for: nobody reads that, since a peer could try keys by asking. */
+	uint8_t zeros[8];
+	char op[32]; /* "": none, or one that this version does not know */
+	uint8_t more_zeros[16];
+	char reason[32]; /* as `op` */
+	uint64_t uptime_ms;
 };
+
+static_assert(sizeof(struct wire) == VBD_REPORT_BYTES, "there is no padding");
 
 VBD_ENUM_NAMES(vbd_report_memory_name, enum vbd_report_memory, VBD_REPORT_MEMORY_MAP)
 
-static void put_u16(uint8_t *bytes, uint16_t number)
+static void put_name(char name[32], const char *text)
 {
-	number = htobe16(number);
-	memcpy(bytes, &number, sizeof(number));
-}
-
-static void put_u32(uint8_t *bytes, uint32_t number)
-{
-	number = htobe32(number);
-	memcpy(bytes, &number, sizeof(number));
-}
-
-static void put_u64(uint8_t *bytes, uint64_t number)
-{
-	number = htobe64(number);
-	memcpy(bytes, &number, sizeof(number));
-}
-
-static uint16_t get_u16(const uint8_t *bytes)
-{
-	uint16_t number;
-
-	memcpy(&number, bytes, sizeof(number));
-	return be16toh(number);
-}
-
-static uint32_t get_u32(const uint8_t *bytes)
-{
-	uint32_t number;
-
-	memcpy(&number, bytes, sizeof(number));
-	return be32toh(number);
-}
-
-static uint64_t get_u64(const uint8_t *bytes)
-{
-	uint64_t number;
-
-	memcpy(&number, bytes, sizeof(number));
-	return be64toh(number);
-}
-
-static void put_name(uint8_t *bytes, size_t room, const char *name)
-{
-	memcpy(bytes, name, strnlen(name, room));
-}
-
-/* A name fills its room up with zeros. */
-static bool is_name(const uint8_t *bytes, size_t room, const char *name)
-{
-	size_t len = strlen(name);
-
-	return len <= room && memcmp(bytes, name, len) == 0 && (len == room || !bytes[len]);
+	memcpy(name, text, strnlen(text, 32));
 }
 
 void vbd_report_write(const struct vbd_report *report, uint8_t bytes[VBD_REPORT_BYTES])
 {
-	memset(bytes, 0, VBD_REPORT_BYTES);
-	memcpy(bytes, MAGIC, strlen(MAGIC));
-	bytes[AT_VERSION] = VERSION;
-	bytes[AT_BITS] =
-		(uint8_t)((report->known ? KNOWN : 0) | (report->ended ? ENDED : 0) |
-			  (report->failed ? FAILED : 0) | (report->inbox_full ? INBOX_FULL : 0) |
-			  (report->refused ? REFUSED : 0));
-	put_u16(bytes + AT_PATH_MTU, (uint16_t)report->path_mtu_bytes);
-	put_u32(bytes + AT_LQPN, report->lqpn);
-	put_u32(bytes + AT_RQPN, report->rqpn);
-	put_u64(bytes + AT_LENGTH, report->length_bytes);
-	put_u64(bytes + AT_REMOTE_ADDR, report->remote_addr);
-	put_u32(bytes + AT_RKEY, report->rkey);
-	put_u32(bytes + AT_RECV_SIZE, report->recv_size_bytes);
-	put_u64(bytes + AT_UPTIME, report->uptime_ms);
+	struct wire wire = {
+		.magic = MAGIC,
+		.version = VERSION,
+		.bits = (uint8_t)((report->known ? KNOWN : 0) | (report->ended ? ENDED : 0) |
+				  (report->failed ? FAILED : 0) |
+				  (report->inbox_full ? INBOX_FULL : 0) |
+				  (report->refused ? REFUSED : 0)),
+		.path_mtu_bytes = htobe16((uint16_t)report->path_mtu_bytes),
+		.lqpn = htobe32(report->lqpn),
+		.rqpn = htobe32(report->rqpn),
+		.length_bytes = htobe64(report->length_bytes),
+		.remote_addr = htobe64(report->remote_addr),
+		.rkey = htobe32(report->rkey),
+		.recv_size_bytes = htobe32(report->recv_size_bytes),
+		.uptime_ms = htobe64(report->uptime_ms),
+	};
+
 	if (report->op >= 0)
-		put_name(bytes + AT_OP, AT_OP_END - AT_OP, vbd_op_name((enum vbd_op)report->op));
+		put_name(wire.op, vbd_op_name((enum vbd_op)report->op));
 	if (report->reason != VBD_REASON_NONE)
-		put_name(bytes + AT_REASON, AT_UPTIME - AT_REASON, vbd_reason_name(report->reason));
+		put_name(wire.reason, vbd_reason_name(report->reason));
+	memcpy(bytes, &wire, sizeof(wire));
 }
 
-static int read_op(const uint8_t *bytes)
+static int op_of(const char name[32])
 {
 	for (int op = 0; op < VBD_OP_COUNT; op++) {
-		if (is_name(bytes, AT_OP_END - AT_OP, vbd_op_name((enum vbd_op)op)))
+		if (strncmp(name, vbd_op_name((enum vbd_op)op), 32) == 0)
 			return op;
 	}
 	return -1;
 }
 
-static enum vbd_reason read_reason(const uint8_t *bytes)
+static enum vbd_reason reason_of(const char name[32])
 {
 	for (enum vbd_reason i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
-		if (is_name(bytes, AT_UPTIME - AT_REASON, vbd_reason_name(i)))
+		if (strncmp(name, vbd_reason_name(i), 32) == 0)
 			return i;
 	}
 	return VBD_REASON_NONE;
@@ -271,25 +228,29 @@ static enum vbd_reason read_reason(const uint8_t *bytes)
 
 bool vbd_report_read(const uint8_t *bytes, size_t count, struct vbd_report *ret_report)
 {
-	if (count < VBD_REPORT_BYTES || memcmp(bytes, MAGIC, strlen(MAGIC)) != 0 ||
-		bytes[AT_VERSION] != VERSION)
+	struct wire wire;
+
+	if (count < sizeof(wire))
+		return false;
+	memcpy(&wire, bytes, sizeof(wire));
+	if (memcmp(wire.magic, MAGIC, sizeof(wire.magic)) != 0 || wire.version != VERSION)
 		return false;
 	*ret_report = (struct vbd_report){
-		.known = bytes[AT_BITS] & KNOWN,
-		.ended = bytes[AT_BITS] & ENDED,
-		.failed = bytes[AT_BITS] & FAILED,
-		.inbox_full = bytes[AT_BITS] & INBOX_FULL,
-		.refused = bytes[AT_BITS] & REFUSED,
-		.path_mtu_bytes = get_u16(bytes + AT_PATH_MTU),
-		.lqpn = get_u32(bytes + AT_LQPN),
-		.rqpn = get_u32(bytes + AT_RQPN),
-		.reason = read_reason(bytes + AT_REASON),
-		.op = read_op(bytes + AT_OP),
-		.length_bytes = get_u64(bytes + AT_LENGTH),
-		.remote_addr = get_u64(bytes + AT_REMOTE_ADDR),
-		.rkey = get_u32(bytes + AT_RKEY),
-		.recv_size_bytes = get_u32(bytes + AT_RECV_SIZE),
-		.uptime_ms = get_u64(bytes + AT_UPTIME),
+		.known = wire.bits & KNOWN,
+		.ended = wire.bits & ENDED,
+		.failed = wire.bits & FAILED,
+		.inbox_full = wire.bits & INBOX_FULL,
+		.refused = wire.bits & REFUSED,
+		.path_mtu_bytes = be16toh(wire.path_mtu_bytes),
+		.lqpn = be32toh(wire.lqpn),
+		.rqpn = be32toh(wire.rqpn),
+		.reason = reason_of(wire.reason),
+		.op = op_of(wire.op),
+		.length_bytes = be64toh(wire.length_bytes),
+		.remote_addr = be64toh(wire.remote_addr),
+		.rkey = be32toh(wire.rkey),
+		.recv_size_bytes = be32toh(wire.recv_size_bytes),
+		.uptime_ms = be64toh(wire.uptime_ms),
 	};
 	return true;
 }

@@ -4,24 +4,7 @@
  * both are verbsd. rdma_disconnect(3) takes no private data, so a report travels in the private
  * data of an SIDR request, and the other side's in the reply.
  *
- *   bytes    member (numbers in network byte order)
- *    0..3    "VBSD"
- *    4       version: 1
- *    5       bits: 1 known, 2 ended, 4 failed, 16 inbox_full, 32 refused
- *    6..7    path_mtu_bytes, 0 if it is not known
- *    8..11   lqpn
- *   12..15   rqpn
- *   16..23   length_bytes
- *   24..31   remote_addr
- *   32..35   rkey
- *   36..39   recv_size_bytes
- *   48..79   name of the operation, "" for none
- *   96..127  name of the reason, "" while the connection has not ended
- *  128..135  uptime_ms
- *
- * The other bytes are zero. Earlier versions wrote there what was wrong with the memory that the
- * other side had asked for: nobody reads that, since a peer could try keys by asking. A later
- * version may append bytes. A name that this version does not know counts as "".
+ * struct wire in report.c has the bytes. A later version may append some.
  *
  * Any thread; pure.
  */
