@@ -51,30 +51,66 @@ static void read_process(struct vbd_process *ret_process)
 	ret_process->cpu_ns = (uint64_t)cpu.tv_sec * VBD_NS_PER_S + (uint64_t)cpu.tv_nsec;
 }
 
-/* Between two counts passes at least this many times as long as the last one took. */
-#define REST 10
+/* A device whose counters are read: a copy, since the device may be removed meanwhile. */
+struct source {
+	char name[64];
+	char ibdev_path[256];
+	unsigned int ports;
+};
 
-/* A count that took less is waited for: nobody notices. */
-#define QUICK_NS (50 * VBD_NS_PER_MS)
+/* A snapshot being taken. Meanwhile only the pool thread uses the struct. */
+struct job {
+	struct source *sources;
+	size_t source_count;
+	struct vbd_kernel_counter next; /* device, port and set that are being read */
+	size_t room;
+	struct vbd_kernel_view view;
+};
 
-/* A count on the thread pool, which alone uses the struct meanwhile. */
+/* A count of the objects. Meanwhile only the pool thread uses the struct. */
 struct object_count {
 	bool known;
 	uint64_t kernel[VBD_PV_OBJECT_COUNT];
 };
 
-struct vbd_kernel_objects {
+struct vbd_kernel {
 	struct vbd_daemon *daemon;
-	void (*counted)(void *arg);
-	void *arg;
+	struct vbd_link watches;
+	struct vbd_kernel_view view;
+	struct job job;
+	bool reading;	   /* the counters */
+	bool with_objects; /* the last snapshot has counted them, or tried */
+	bool waits_for_objects;
+	uint64_t last_begun, last_taken;
+	uint64_t taken_ns;
+	uint64_t started_ns;
+
 	struct vbd_object_counts counts;
 	struct object_count under_way;
-	bool running;
+	bool counting;	/* the objects */
 	bool is_second; /* counting again, since the first count found an excess */
-	uint64_t begun_ns, ended_ns;
+	uint64_t count_begun_ns, count_ended_ns;
 	uint64_t held_before[VBD_PV_OBJECT_COUNT];
 	uint64_t excess_before[VBD_PV_OBJECT_COUNT];
 };
+
+static void check_complete(struct vbd_kernel *kernel)
+{
+	if (kernel->reading || kernel->waits_for_objects ||
+		kernel->last_taken == kernel->last_begun)
+		return;
+	kernel->last_taken = kernel->last_begun;
+	kernel->taken_ns = vbd_clock_mono_ns();
+	vbd_watch_notify(&kernel->watches, false);
+}
+
+/* --- the objects ------------------------------------------------------------------------------ */
+
+/* Between two counts passes at least this many times as long as the last one took. */
+#define REST 10
+
+/* A count that took less is waited for: nobody notices. */
+#define QUICK_NS (50 * VBD_NS_PER_MS)
 
 static unsigned int count_devices(const struct vbd_fabric *fabric)
 {
@@ -99,6 +135,7 @@ static void count_held(const struct vbd_daemon *daemon, uint64_t *ret_counts)
 	ret_counts[VBD_PV_CM_ID] -= fabric->listeners_everywhere;
 }
 
+/* Pool thread. */
 static void count_kernel(void *arg)
 {
 	struct object_count *under_way = arg;
@@ -110,138 +147,77 @@ static void count_kernel(void *arg)
  * Objects created or destroyed while the kernel is queried are counted on one side only. So use the
  * greater of the counts before and after, and count an excess only if a second count has it too.
  */
-static uint64_t compare(struct vbd_kernel_objects *objects)
+static uint64_t compare(struct vbd_kernel *kernel)
 {
-	struct vbd_object_counts *counts = &objects->counts;
+	struct vbd_object_counts *counts = &kernel->counts;
 	uint64_t total = 0;
 
-	counts->known = objects->under_way.known;
-	count_held(objects->daemon, counts->held);
+	counts->known = kernel->under_way.known;
+	count_held(kernel->daemon, counts->held);
 	vbd_pv_own_objects(counts->librdmacm);
 	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++) {
-		uint64_t held = counts->held[i] > objects->held_before[i] ? counts->held[i]
-									  : objects->held_before[i];
+		uint64_t held = counts->held[i] > kernel->held_before[i] ? counts->held[i]
+									 : kernel->held_before[i];
 		uint64_t known = held + counts->librdmacm[i];
 		uint64_t excess = 0;
 
-		counts->kernel[i] = objects->under_way.kernel[i];
+		counts->kernel[i] = kernel->under_way.kernel[i];
 		if (counts->known && counts->kernel[i] != VBD_PV_UNKNOWN &&
 			counts->kernel[i] > known)
 			excess = counts->kernel[i] - known;
-		if (objects->is_second && excess > objects->excess_before[i])
-			excess = objects->excess_before[i];
-		objects->excess_before[i] = excess;
+		if (kernel->is_second && excess > kernel->excess_before[i])
+			excess = kernel->excess_before[i];
+		kernel->excess_before[i] = excess;
 		total += excess;
 	}
 	return total;
 }
 
-static void tell_count(struct vbd_kernel_objects *objects)
+static void on_counted(void *arg);
+
+static bool count(struct vbd_kernel *kernel)
 {
-	objects->ended_ns = vbd_clock_mono_ns();
-	objects->counts.counted_ns = objects->begun_ns;
-	objects->counts.took_ns = objects->ended_ns - objects->begun_ns;
-	objects->running = false;
-	objects->counted(objects->arg);
+	count_held(kernel->daemon, kernel->held_before);
+	return vbd_loop_work(kernel->daemon->loop, VBD_WORK_OBSERVE, NULL, count_kernel, on_counted,
+		       &kernel->under_way, NULL) == VBD_OK;
 }
 
-static bool count(struct vbd_kernel_objects *objects);
-
-static void kernel_counted(void *arg)
+static void on_counted(void *arg)
 {
-	struct vbd_kernel_objects *objects =
-		VBD_CONTAINER_OF(arg, struct vbd_kernel_objects, under_way);
+	struct vbd_kernel *kernel = VBD_CONTAINER_OF(arg, struct vbd_kernel, under_way);
 
 	/* The daemon is being destroyed, and its objects with it. */
-	if (!objects->daemon->hotplug)
+	if (!kernel->daemon->hotplug)
 		return;
-	objects->counts.leaked = compare(objects);
-	if (objects->counts.leaked && !objects->is_second) {
-		objects->is_second = true;
-		if (count(objects))
+	kernel->counts.leaked = compare(kernel);
+	if (kernel->counts.leaked && !kernel->is_second) {
+		kernel->is_second = true;
+		if (count(kernel))
 			return;
 	}
-	tell_count(objects);
+	kernel->count_ended_ns = vbd_clock_mono_ns();
+	kernel->counts.counted_ns = kernel->count_begun_ns;
+	kernel->counts.took_ns = kernel->count_ended_ns - kernel->count_begun_ns;
+	kernel->counting = kernel->waits_for_objects = false;
+	check_complete(kernel);
 }
 
-static bool count(struct vbd_kernel_objects *objects)
+/* The snapshot waits for the count if there is none yet, or if the one under way is quick. */
+static void refresh_objects(struct vbd_kernel *kernel)
 {
-	count_held(objects->daemon, objects->held_before);
-	return vbd_loop_work(objects->daemon->loop, VBD_WORK_OBSERVE, NULL, count_kernel,
-		       kernel_counted, &objects->under_way, NULL) == VBD_OK;
-}
-
-/* Returns whether to wait for `counted`: there is no count yet, or the one under way is quick. */
-static bool refresh_objects(struct vbd_kernel_objects *objects)
-{
-	const struct vbd_object_counts *counts = &objects->counts;
+	const struct vbd_object_counts *counts = &kernel->counts;
 	uint64_t now_ns = vbd_clock_mono_ns();
 
-	if (!objects->running) {
-		if (counts->counted_ns && now_ns - objects->ended_ns < REST * counts->took_ns)
-			return false;
-		objects->begun_ns = now_ns;
-		objects->is_second = false;
-		objects->running = count(objects);
+	if (!kernel->counting && (!counts->counted_ns || now_ns - kernel->count_ended_ns >=
+								 REST * counts->took_ns)) {
+		kernel->count_begun_ns = now_ns;
+		kernel->is_second = false;
+		kernel->counting = count(kernel);
 	}
-	return objects->running && counts->took_ns < QUICK_NS;
+	kernel->waits_for_objects = kernel->counting && counts->took_ns < QUICK_NS;
 }
 
-static const struct vbd_object_counts *counts_of(const struct vbd_kernel_objects *objects)
-{
-	return &objects->counts;
-}
-
-static enum vbd_status create_objects(struct vbd_daemon *daemon, void (*counted)(void *arg),
-	void *arg, struct vbd_kernel_objects **ret_objects, struct vbd_error *err)
-{
-	struct vbd_kernel_objects *objects = calloc(1, sizeof(*objects));
-
-	if (!objects)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the kernel's objects");
-	objects->daemon = daemon;
-	objects->counted = counted;
-	objects->arg = arg;
-	*ret_objects = objects;
-	return VBD_OK;
-}
-
-static void destroy_objects(struct vbd_kernel_objects *objects)
-{
-	free(objects);
-}
-
-/* A device whose counters are read: a copy, since the device may be removed meanwhile. */
-struct source {
-	char name[64];
-	char ibdev_path[256];
-	unsigned int ports;
-};
-
-/* A snapshot being taken. Meanwhile only the pool thread uses the struct. */
-struct job {
-	struct source *sources;
-	size_t source_count;
-	struct vbd_kernel_counter next; /* device, port and set that are being read */
-	size_t room;
-	struct vbd_kernel_view view;
-};
-
-struct vbd_kernel {
-	struct vbd_daemon *daemon;
-	struct vbd_link watches;
-	struct vbd_kernel_view view;
-	struct job job;
-	struct vbd_kernel_objects *objects;
-	bool reading;  /* the counters */
-	bool counting; /* the objects, and the snapshot waits for it */
-	bool with_objects;
-	uint64_t last_begun, last_taken;
-	uint64_t taken_ns;
-	uint64_t started_ns;
-};
-
-/* --- the snapshot, on the thread pool --------------------------------------------------------- */
+/* --- the counters ----------------------------------------------------------------------------- */
 
 static void on_counter(const char *name, uint64_t value, void *arg)
 {
@@ -288,6 +264,7 @@ static int compare_counters(const void *left, const void *right)
 	return order ? order : (int)a->port_num - (int)b->port_num;
 }
 
+/* Pool thread. */
 static void read_counters(void *arg)
 {
 	struct job *job = arg;
@@ -299,8 +276,6 @@ static void read_counters(void *arg)
 			compare_counters);
 	read_process(&job->view.process);
 }
-
-/* --- before and after the snapshot ------------------------------------------------------------ */
 
 static void end_job(struct job *job)
 {
@@ -331,23 +306,6 @@ static void list_sources(struct vbd_kernel *kernel)
 		source->ports = device->attr.phys_port_cnt;
 		job->source_count++;
 	}
-}
-
-static void check_complete(struct vbd_kernel *kernel)
-{
-	if (kernel->reading || kernel->counting || kernel->last_taken == kernel->last_begun)
-		return;
-	kernel->last_taken = kernel->last_begun;
-	kernel->taken_ns = vbd_clock_mono_ns();
-	vbd_watch_notify(&kernel->watches, false);
-}
-
-static void objects_counted(void *arg)
-{
-	struct vbd_kernel *kernel = arg;
-
-	kernel->counting = false;
-	check_complete(kernel);
 }
 
 static void finish(struct vbd_kernel *kernel)
@@ -403,7 +361,7 @@ uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon, bool with_objects)
 	}
 	if (with_objects && !kernel->with_objects) {
 		kernel->with_objects = true;
-		kernel->counting = refresh_objects(kernel->objects);
+		refresh_objects(kernel);
 	}
 	if (begins)
 		begin_counters(kernel);
@@ -427,7 +385,7 @@ const struct vbd_kernel_view *vbd_kernel_view(const struct vbd_daemon *daemon)
 
 const struct vbd_object_counts *vbd_kernel_object_counts(const struct vbd_daemon *daemon)
 {
-	return counts_of(daemon->kernel->objects);
+	return &daemon->kernel->counts;
 }
 
 enum vbd_status vbd_kernel_create(struct vbd_daemon *daemon, struct vbd_error *err)
@@ -439,7 +397,7 @@ enum vbd_status vbd_kernel_create(struct vbd_daemon *daemon, struct vbd_error *e
 	kernel->daemon = daemon;
 	vbd_list_init(&kernel->watches);
 	daemon->kernel = kernel;
-	return create_objects(daemon, objects_counted, kernel, &kernel->objects, err);
+	return VBD_OK;
 }
 
 void vbd_kernel_destroy(struct vbd_daemon *daemon)
@@ -448,7 +406,6 @@ void vbd_kernel_destroy(struct vbd_daemon *daemon)
 
 	if (!kernel)
 		return;
-	destroy_objects(kernel->objects);
 	free(kernel->view.counters);
 	free(kernel);
 	daemon->kernel = NULL;
