@@ -220,7 +220,7 @@ static void on_route(const struct vbd_look *look, void *arg)
 	}
 	vbd_explain_destination(vbd_request_daemon(asking->req), &asking->destination,
 		&look->netroute, &explanation);
-	if (vbd_findings_bad(&explanation.findings) && goes_on(asking))
+	if (vbd_verdicts_bad(&explanation.verdicts) && goes_on(asking))
 		return;
 	out = vbd_encode_begin();
 	vbd_put_reachability(&out, asking->host, asking->port, &asking->destination, &explanation);

@@ -131,17 +131,17 @@ static void put_facts(
 /* --- findings and hints ---------------------------------------------------------------------- */
 
 static void put_findings(
-	struct vbd_encoder *out, const char *name, const struct vbd_findings *findings)
+	struct vbd_encoder *out, const char *name, const struct vbd_verdicts *verdicts)
 {
 	vbd_begin_array(out, name);
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct vbd_finding_row *row = &vbd_finding_rows[findings->items[i].code];
+	for (size_t i = 0; i < verdicts->finding_count; i++) {
+		const struct vbd_verdict_row *row = verdicts->findings[i].row;
 
 		vbd_begin_object(out, NULL);
 		vbd_put_text(out, "code", row->name);
 		vbd_put_text(out, "severity", vbd_finding_severity_name(row->severity));
-		vbd_put_text(out, "detail", findings->items[i].detail);
-		vbd_put_text(out, "hint", row->hint);
+		vbd_put_text(out, "detail", verdicts->findings[i].text);
+		vbd_put_text(out, "hint", row->advice);
 		vbd_end(out);
 	}
 	vbd_end(out);
@@ -163,7 +163,7 @@ static void put_causes(struct vbd_encoder *out, const char *name, const struct v
 }
 
 static void put_evidence(struct vbd_encoder *out, const char *name,
-	const struct vbd_diagnosis *diagnosis, const struct vbd_facts *facts)
+	const struct vbd_verdict *diagnosis, const struct vbd_facts *facts)
 {
 	char text[sizeof(diagnosis->text)];
 
@@ -180,8 +180,8 @@ static void put_evidence(struct vbd_encoder *out, const char *name,
 /* The best supported cause with its evidence, then those that are possible besides. */
 static void put_diagnoses(struct vbd_encoder *out, const struct vbd_explanation *explanation)
 {
-	const struct vbd_diagnoses *diagnoses = &explanation->diagnoses;
-	const struct vbd_diagnosis *first = diagnoses->count ? diagnoses->items : NULL;
+	const struct vbd_verdicts *verdicts = &explanation->verdicts;
+	const struct vbd_verdict *first = verdicts->cause_count ? verdicts->causes : NULL;
 
 	if (vbd_begin_object_if(out, "cause", first)) {
 		vbd_put_cause(out, first);
@@ -189,10 +189,10 @@ static void put_diagnoses(struct vbd_encoder *out, const struct vbd_explanation 
 	}
 	put_evidence(out, "evidence", first, &explanation->facts);
 	vbd_begin_array(out, "possible_causes");
-	for (size_t i = 1; i < diagnoses->count; i++) {
+	for (size_t i = 1; i < verdicts->cause_count; i++) {
 		vbd_begin_object(out, NULL);
-		vbd_put_cause(out, &diagnoses->items[i]);
-		put_evidence(out, "evidence", &diagnoses->items[i], &explanation->facts);
+		vbd_put_cause(out, &verdicts->causes[i]);
+		put_evidence(out, "evidence", &verdicts->causes[i], &explanation->facts);
 		vbd_end(out);
 	}
 	vbd_end(out);
@@ -256,17 +256,17 @@ static bool is_hint(const char *const *hints, size_t i)
 static void put_hints(
 	struct vbd_encoder *out, const char *name, const struct vbd_explanation *explanation)
 {
-	const struct vbd_findings *findings = &explanation->findings;
-	const char *hints[VBD_DIAGNOSES_MAX + VBD_FINDING_COUNT];
+	const struct vbd_verdicts *verdicts = &explanation->verdicts;
+	const char *hints[VBD_CAUSES_MAX + VBD_FINDING_COUNT];
 	size_t count = 0;
 
-	for (size_t i = 0; i < explanation->diagnoses.count; i++)
-		hints[count++] = explanation->diagnoses.items[i].advice;
-	for (size_t i = 0; i < findings->count && !explanation->diagnoses.count; i++) {
-		const struct vbd_finding_row *row = &vbd_finding_rows[findings->items[i].code];
+	for (size_t i = 0; i < verdicts->cause_count; i++)
+		hints[count++] = verdicts->causes[i].advice;
+	for (size_t i = 0; i < verdicts->finding_count && !verdicts->cause_count; i++) {
+		const struct vbd_verdict_row *row = verdicts->findings[i].row;
 
 		if (row->severity != VBD_FINDING_IS_INFO)
-			hints[count++] = row->hint;
+			hints[count++] = row->advice;
 	}
 	vbd_begin_array(out, name);
 	for (size_t i = 0; i < count; i++) {
@@ -300,7 +300,7 @@ void vbd_put_explanation(struct vbd_encoder *out, const struct vbd_connection *c
 	put_peer_report(out, "peer_report", &explanation->facts, role);
 	put_causes(out, "causes", conn);
 	put_hints(out, "hints", explanation);
-	put_findings(out, "findings", &explanation->findings);
+	put_findings(out, "findings", &explanation->verdicts);
 	put_facts(out, "facts", &explanation->facts, conn->established_ns != 0);
 	vbd_put_end(out, &connection->object, &conn->qp);
 	if (explanation->preceding)
@@ -319,10 +319,10 @@ void vbd_put_reachability(struct vbd_encoder *out, const char *dst_addr, uint64_
 	vbd_put_address(out, "src_addr", &destination->src);
 	vbd_put_reference(out, "device", destination->device_id, destination->device);
 	vbd_put_address(out, "addr", &destination->addr);
-	vbd_put_bool(out, "ready", !vbd_findings_bad(&explanation->findings));
+	vbd_put_bool(out, "ready", !vbd_verdicts_bad(&explanation->verdicts));
 	vbd_put_text(out, "summary", explanation->summary);
 	put_hints(out, "hints", explanation);
-	put_findings(out, "findings", &explanation->findings);
+	put_findings(out, "findings", &explanation->verdicts);
 	put_facts(out, "facts", &explanation->facts, false);
 }
 

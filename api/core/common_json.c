@@ -8,7 +8,7 @@
 #include "api/http/idempotency.h"
 #include "base/text.h"
 #include "daemon/core/batch.h"
-#include "rdma/diagnose/cause.h"
+#include "rdma/diagnose/judge.h"
 #include "rdma/diagnose/why.h"
 #include "rdma/qp/qp.h"
 
@@ -241,7 +241,7 @@ static void put_own_source(struct vbd_encoder *out, const char *name, const stru
 
 void vbd_put_sentence(struct vbd_encoder *out, const char *name, const char *clause)
 {
-	char text[VBD_DIAGNOSIS_BYTES + 1];
+	char text[VBD_VERDICT_BYTES + 1];
 	/* "fd00:76::2 answered" begins with an address. */
 	bool address = strcspn(clause, ":") < strcspn(clause, " ");
 	int first = (unsigned char)*clause;
@@ -250,9 +250,9 @@ void vbd_put_sentence(struct vbd_encoder *out, const char *name, const char *cla
 	vbd_put_text(out, name, text);
 }
 
-void vbd_put_cause(struct vbd_encoder *out, const struct vbd_diagnosis *cause)
+void vbd_put_cause(struct vbd_encoder *out, const struct vbd_verdict *cause)
 {
-	vbd_put_text(out, "code", vbd_cause_rows[cause->code].name);
+	vbd_put_text(out, "code", cause->row->name);
 	vbd_put_sentence(out, "detail", cause->text);
 	vbd_put_text(out, "hint", cause->advice);
 }

@@ -13,7 +13,7 @@
 #include "rdma/device/private_data.h"
 
 struct vbd_connection;
-struct vbd_diagnosis;
+struct vbd_verdict;
 struct vbd_failures;
 struct vbd_gid;
 struct vbd_qp;
@@ -68,7 +68,7 @@ void vbd_put_task_error(struct vbd_encoder *out, const struct vbd_object *object
 void vbd_put_sentence(struct vbd_encoder *out, const char *name, const char *clause);
 
 /** vbd_put_cause - put the members of schema Cause */
-void vbd_put_cause(struct vbd_encoder *out, const struct vbd_diagnosis *cause);
+void vbd_put_cause(struct vbd_encoder *out, const struct vbd_verdict *cause);
 
 /** vbd_put_explain - put `explain`, the path of the explanation of a connection */
 void vbd_put_explain(struct vbd_encoder *out, uint64_t connection_id);

@@ -179,9 +179,9 @@ static void put_cause(struct vbd_encoder *out, const void *arg)
 
 	if (connection->conn->qp.reason && !connection->keeping)
 		vbd_explain_connection(connection, NULL, req->caller, role, &explanation);
-	if (explanation.diagnoses.count) {
+	if (explanation.verdicts.cause_count) {
 		vbd_begin_object(out, "cause");
-		vbd_put_cause(out, explanation.diagnoses.items);
+		vbd_put_cause(out, explanation.verdicts.causes);
 		vbd_end(out);
 	}
 	vbd_put_explain(out, connection->object.id);

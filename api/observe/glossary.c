@@ -2,7 +2,7 @@
 #include "api/core/common_json.h"
 #include "api/core/handlers.h"
 #include "base/text.h"
-#include "rdma/diagnose/cause.h"
+#include "rdma/diagnose/judge.h"
 #include "rdma/diagnose/why.h"
 
 #include <ctype.h>
@@ -73,7 +73,7 @@ static void put_members(struct vbd_encoder *out, const char *name, enum vbd_even
 static void put_words(
 	struct vbd_encoder *out, const char *name, const struct entry *entry, const char *words)
 {
-	char usual[2 * VBD_DIAGNOSIS_BYTES], text[sizeof(usual)];
+	char usual[2 * VBD_VERDICT_BYTES], text[sizeof(usual)];
 	bool inside = false;
 	size_t len = 0;
 
@@ -163,13 +163,13 @@ static void consider_rows(struct search *search)
 					 .detail = vbd_cause_rows[i].text,
 					 .hint = vbd_cause_rows[i].advice});
 	for (size_t i = 0; i < VBD_FINDING_COUNT; i++) {
-		const struct vbd_finding_row *row = &vbd_finding_rows[i];
+		const struct vbd_verdict_row *row = &vbd_finding_rows[i];
 
 		consider(search, &(struct entry){.kind = GLOSSARY_FINDING,
 					 .name = row->name,
 					 .severity = vbd_finding_severity_name(row->severity),
 					 .detail = row->when,
-					 .hint = row->hint});
+					 .hint = row->advice});
 	}
 	for (enum vbd_event_type type = 0; type < VBD_EVENT_TYPE_COUNT; type++)
 		consider(search, &(struct entry){.kind = GLOSSARY_EVENT_TYPE,

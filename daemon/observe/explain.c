@@ -8,7 +8,6 @@
 #include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/port_counters.h"
-#include "rdma/diagnose/facts.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/rejection.h"
 
@@ -295,12 +294,12 @@ static const char *state_words(enum vbd_conn_state state, char words[STATE_WORDS
 }
 
 /* "; these findings need attention: gid_link_local, rnr_none" */
-static void write_grave(const struct vbd_findings *findings, char *text, size_t room)
+static void write_grave(const struct vbd_verdicts *verdicts, char *text, size_t room)
 {
 	size_t at = 0;
 
-	for (size_t i = 0; i < findings->count && at < room; i++) {
-		const struct vbd_finding_row *row = &vbd_finding_rows[findings->items[i].code];
+	for (size_t i = 0; i < verdicts->finding_count && at < room; i++) {
+		const struct vbd_verdict_row *row = verdicts->findings[i].row;
 
 		if (row->severity == VBD_FINDING_IS_INFO)
 			break;
@@ -320,7 +319,7 @@ static void summarise_open(const struct vbd_connection *connection, const char *
 	else
 		(void)snprintf(
 			how, sizeof(how), " and waits for %s", vbd_conn_state_waits_for(state));
-	write_grave(&explanation->findings, attention, sizeof(attention));
+	write_grave(&explanation->verdicts, attention, sizeof(attention));
 	(void)snprintf(explanation->summary, sizeof(explanation->summary),
 		"The connection is %s%s%s%s.", state_words(state, words), peer, how, attention);
 }
@@ -330,7 +329,7 @@ static void summarise(const struct vbd_connection *connection, struct vbd_explan
 	const struct vbd_conn *conn = connection->conn;
 	const char *host = explanation->facts.incident.peer;
 	const char *cause =
-		explanation->diagnoses.count ? explanation->diagnoses.items[0].text : NULL;
+		explanation->verdicts.cause_count ? explanation->verdicts.causes[0].text : NULL;
 	/* The cause often names the peer itself. */
 	bool named = cause && *host && strstr(cause, host);
 	char peer[384] = "", words[STATE_WORDS_BYTES];
@@ -403,8 +402,7 @@ void vbd_explain_connection(const struct vbd_connection *connection, const struc
 	gather(connection, look, &ret_explanation->facts);
 	hide_words(role, &ret_explanation->facts.incident);
 	hide_strangers(connection, reader, &ret_explanation->facts);
-	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
-	vbd_causes_judge(&ret_explanation->facts, &ret_explanation->diagnoses);
+	vbd_judge(&ret_explanation->facts, &ret_explanation->verdicts);
 	ret_explanation->preceding = find_preceding(connection->conn);
 	summarise(connection, ret_explanation);
 }

@@ -10,7 +10,7 @@
 
 #include "daemon/connections/connections.h"
 #include "daemon/core/context.h"
-#include "rdma/diagnose/cause.h"
+#include "rdma/diagnose/judge.h"
 
 /*
  * A look at what surrounds a connection: the route and the neighbour of its peer, and the counters
@@ -66,8 +66,7 @@ void vbd_look_take_reply(const struct vbd_connection *connection, const struct v
 struct vbd_explanation {
 	char summary[768]; /* one sentence with its full stop */
 	struct vbd_facts facts;
-	struct vbd_diagnoses diagnoses;
-	struct vbd_findings findings;
+	struct vbd_verdicts verdicts;
 	/* the last timeline entry before the first error; NULL if there was no error */
 	const struct vbd_timeline_entry *preceding;
 };

@@ -191,15 +191,15 @@ static void gather(const struct vbd_daemon *daemon, const struct vbd_destination
 static void summarise(const struct vbd_destination *destination,
 	const struct vbd_explanation *explanation, char *text, size_t room)
 {
-	const struct vbd_findings *findings = &explanation->findings;
+	const struct vbd_verdicts *verdicts = &explanation->verdicts;
 	const struct vbd_facts *facts = &explanation->facts;
 	char addr[VBD_ADDR_TEXT_BYTES];
 	char mtu[32] = "";
 
 	(void)vbd_addr_format(&destination->addr, addr);
-	if (vbd_findings_bad(findings)) {
+	if (vbd_verdicts_bad(verdicts)) {
 		(void)snprintf(
-			text, room, "RDMA does not reach %s: %s", addr, findings->items[0].detail);
+			text, room, "RDMA does not reach %s: %s", addr, verdicts->findings[0].text);
 		return;
 	}
 	if (facts->path_mtu_bytes)
@@ -220,10 +220,11 @@ void vbd_explain_destination(const struct vbd_daemon *daemon,
 	const struct vbd_destination *destination, const struct vbd_pv_netroute *netroute,
 	struct vbd_explanation *ret_explanation)
 {
-	ret_explanation->diagnoses.count = 0;
 	ret_explanation->preceding = NULL;
 	gather(daemon, destination, netroute, &ret_explanation->facts);
-	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
+	vbd_judge(&ret_explanation->facts, &ret_explanation->verdicts);
+	/* Nothing has failed yet: the findings say all. */
+	ret_explanation->verdicts.cause_count = 0;
 	summarise(destination, ret_explanation, ret_explanation->summary,
 		sizeof(ret_explanation->summary));
 }

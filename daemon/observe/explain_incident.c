@@ -8,7 +8,7 @@
 #include "daemon/work/transfers.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/device/source.h"
-#include "rdma/diagnose/cause.h"
+#include "rdma/diagnose/judge.h"
 #include "rdma/provider/faults.h"
 
 /* A wait of less is no incident. */

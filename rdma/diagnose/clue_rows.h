@@ -132,7 +132,43 @@
 	X(FULL_MEMLOCK, error->status == VBD_E_MEMLOCK, "the limit of locked memory is reached") \
 	/* rdmacg_try_charge(), kernel 6.1; a device that is full says ENOMEM. */ \
 	X(FULL_CGROUP, error->status == VBD_E_DEVICE_LIMIT && error->source == VBD_SOURCE_ERRNO && error->raw == EAGAIN, \
-		"the kernel says EAGAIN, as at a limit of the rdma cgroup")
+		"the kernel says EAGAIN, as at a limit of the rdma cgroup") \
+	/* No text: only findings need these, and a finding is told without its clues. */ \
+	X(OPEN, facts->open, "") \
+	/* A connection that has ended is not told what it could have had better. */ \
+	X(OVER, !facts->open && incident->outcome != VBD_OUTCOME_WELL, "") \
+	X(RELIABLE, facts->reliable, "") \
+	X(TIMED, facts->open && facts->reliable && !facts->iwarp && facts->timers_known, "") \
+	X(GIVES_UP, gives_up, "") \
+	X(PATIENT, patience_ms > SLOW_MS, "") \
+	X(RNR_LONG, vbd_min_rnr_timer_ns(facts->min_rnr_timer) > RNR_LONG_NS, "") \
+	X(NEIGHBOUR_FAILED, is_text(neighbour, "failed"), "") \
+	X(NEIGHBOUR_UNKNOWN, is_text(neighbour, "incomplete") || (facts->destination && is_text(neighbour, "none")), "") \
+	X(NO_GID, facts->failed_device || facts->sgid_none, "") \
+	X(PORT_WENT_DOWN, facts->port_fell, "") \
+	X(LINK_LOCAL, roce && local, "") \
+	X(SCOPES_DIFFER, roce && facts->dgid_known && local != is_link_local(facts->dgid), "") \
+	X(ROCE_V1, is_text(type, "roce_v1"), "") \
+	X(NOT_FORWARDED, is_text(type, "roce_v1") || (roce && local), "") \
+	X(MTU_ABOVE_PORT, port_mtu && facts->path_mtu_bytes > port_mtu, "") \
+	X(MTU_BELOW_PORT, facts->path_mtu_bytes && facts->path_mtu_bytes < port_mtu && !facts->mtu_asked, "") \
+	X(MTU_LIMITED, port_mtus && facts->path_mtu_bytes && facts->path_mtu_bytes < facts->cm_mtu_bytes, "") \
+	X(MTU_OF_PORT, port_mtus && port_mtu < facts->port.max_mtu_bytes, "") \
+	X(PEER_READS_MORE, facts->depth_known && facts->peer_reads > facts->responder_resources, "") \
+	X(NO_READS, facts->depth_known && !facts->initiator_depth, "") \
+	X(RETRY_NONE, !facts->retry_count, "") \
+	X(RNR_NONE, !facts->rnr_retry, "") \
+	X(RNR_FOR_EVER, facts->rnr_retry == 7, "") \
+	X(MEMLOCK_NEAR, is_memlock_near(facts), "") \
+	X(BACKLOG_FULL, facts->backlog && facts->waiting >= facts->backlog, "") \
+	X(DEADLINE_NEAR, facts->deadline_ms && facts->waited_ms > facts->deadline_ms / 2, "") \
+	X(PACKETS_LOST, facts->lost_packets, "") \
+	X(UNWATCHED, facts->established && !facts->watched, "") \
+	X(WINDOW_FULL, incident->outcome == VBD_OUTCOME_STUCK && incident->window && incident->requests_left > incident->window, "") \
+	X(POLLED_BUSY, facts->polled_busy, "") \
+	X(HUNG_UP, facts->hung_up, "") \
+	X(SENDS_FLUSHED, facts->flushed_sends, "") \
+	X(FLUSHED, facts->flushed_sends || facts->flushed_receives, "")
 /* clang-format on */
 
 struct vbd_facts;

@@ -181,10 +181,8 @@ static bool is_word_at(const char *text, const char *name)
 	return strncmp(text + 1, name, len) == 0 && text[len + 1] == '}';
 }
 
-/* Write the word whose placeholder begins at @text, and return the length of the placeholder; 0 if
- * none begins there. */
-/* NOLINTNEXTLINE(readability-function-size): a branch for each row */
-static size_t fill_word(const char *text, const struct vbd_facts *facts, char *out)
+/* Write the word whose placeholder begins at @text; false if none begins there. */
+static bool put_word(const char *text, const struct vbd_facts *facts, char *out)
 {
 	const struct vbd_incident *incident = &facts->incident;
 	const struct vbd_report *report = &facts->peer_report;
@@ -197,85 +195,69 @@ static size_t fill_word(const char *text, const struct vbd_facts *facts, char *o
 	bool told = vbd_rejection_read(incident->words, &rejection);
 	struct vbd_why why;
 	bool rejected = vbd_why_find_reject((int)incident->error.raw, &why);
+	const char *unknown_text = NULL;
 	uint64_t patience_ms = 0;
 
 	(void)vbd_facts_dead_peer_detect_ms(facts, &patience_ms);
-#define WORD(name, unknown, kind, ...)            \
-	if (is_word_at(text, #name)) {            \
-		put_##kind(out, __VA_ARGS__);     \
-		if (!*out)                        \
-			put_text(out, unknown);   \
-		return sizeof("{" #name "}") - 1; \
-	}
-	VBD_WORD_MAP(WORD)
+#define WORD(name, unknown, kind, ...) \
+	(is_word_at(text, #name) &&    \
+		(unknown_text = (unknown), put_##kind(out, __VA_ARGS__), true)) ||
+	if (!(VBD_WORD_MAP(WORD) false))
+		return false;
 #undef WORD
-	return 0;
+	if (!*out)
+		put_text(out, unknown_text);
+	return true;
 }
 
-static const char *find_clause(const char *text, const struct vbd_facts *facts, size_t *ret_len)
+/* The text that takes the place of the clause whose placeholder begins at @text; NULL if none
+ * begins there. */
+static const char *find_clause(const char *text, const struct vbd_facts *facts)
 {
 	const struct vbd_incident *incident = &facts->incident;
 	struct vbd_rejection rejection;
 
-#define CLAUSE(name, condition, clause, usual)           \
-	if (is_word_at(text, #name)) {                   \
-		*ret_len = sizeof("{" #name "}") - 1;    \
-		return (condition) ? (clause) : (usual); \
-	}
-	VBD_CLAUSE_MAP(CLAUSE)
+#define CLAUSE(name, condition, clause, usual) \
+	is_word_at(text, #name) ? (condition) ? (clause) : (usual):
+	return VBD_CLAUSE_MAP(CLAUSE) NULL;
 #undef CLAUSE
-	return NULL;
 }
 
-/* Put @text, or else @letter, at the end of the text in @buffer. */
-static void append(char *buffer, size_t size, size_t *at, const char *text, char letter)
+/* Fill the clauses, and if @words the words as well. */
+static void fill(
+	const char *text, const struct vbd_facts *facts, bool words, char *buffer, size_t size)
 {
-	if (!text)
-		buffer[(*at)++] = letter;
-	while (text && *text && *at + 1 < size)
-		buffer[(*at)++] = *text++;
-	buffer[*at] = '\0';
-}
+	size_t at = 0;
 
-static char *fill_clauses(
-	const char *text, const struct vbd_facts *facts, char *buffer, size_t size)
-{
-	size_t at = 0, len = 0;
-
-	buffer[0] = '\0';
 	while (*text && at + 1 < size) {
-		const char *clause = *text == '{' ? find_clause(text, facts, &len) : NULL;
+		char word[WORD_BYTES] = "";
+		const char *clause = *text == '{' ? find_clause(text, facts) : NULL;
 
-		append(buffer, size, &at, clause, *text);
-		text += clause ? len : 1;
+		if (clause)
+			fill(clause, facts, words, buffer + at, size - at);
+		else if (words && *text == '{' && put_word(text, facts, word))
+			(void)snprintf(buffer + at, size - at, "%s", word);
+		else {
+			buffer[at++] = *text++;
+			continue;
+		}
+		at += strlen(buffer + at);
+		text += strcspn(text, "}") + 1;
 	}
-	return buffer;
+	buffer[at] = '\0';
 }
 
 char *vbd_words_usual(const char *text, char *buffer, size_t size)
 {
 	static const struct vbd_facts unknown;
 
-	return fill_clauses(text, &unknown, buffer, size);
+	(void)fill(text, &unknown, false, buffer, size);
+	return buffer;
 }
-
-/* The longest text with its clauses, and with placeholders. */
-#define TEXT_BYTES 768
 
 char *vbd_words_fill(const char *text, const struct vbd_facts *facts, char *buffer, size_t size)
 {
-	char whole[TEXT_BYTES];
-	size_t at = 0;
-
-	buffer[0] = '\0';
-	text = fill_clauses(text, facts, whole, sizeof(whole));
-	while (*text && at + 1 < size) {
-		char filled[WORD_BYTES] = "";
-		size_t len = *text == '{' ? fill_word(text, facts, filled) : 0;
-
-		append(buffer, size, &at, len ? filled : NULL, *text);
-		text += len ? len : 1;
-	}
+	(void)fill(text, facts, true, buffer, size);
 	return buffer;
 }
 
@@ -291,6 +273,11 @@ char *vbd_words_fill(const char *text, const struct vbd_facts *facts, char *buff
 
 /* With less than one gap in so many packets a path is good enough. */
 #define MANY 200
+
+/* A dead peer that is noticed after more than this is noticed too late. */
+#define SLOW_MS 10000
+
+#define RNR_LONG_NS (100 * VBD_NS_PER_MS)
 
 /* A peer gives up a connection so long after its packets got lost, at most. */
 #define LATELY_MS 300000
@@ -405,6 +392,18 @@ static bool is_mtu_other(const struct vbd_facts *facts)
 	       (facts->incident.length_bytes > least_bytes || report->length_bytes > least_bytes);
 }
 
+static bool is_link_local(const uint8_t raw[16])
+{
+	return strcmp(vbd_gid_scope(raw), "link_local") == 0;
+}
+
+/* Divide first: the limit may be close to UINT64_MAX. */
+static bool is_memlock_near(const struct vbd_facts *facts)
+{
+	return facts->memlock_known && facts->lock_limit_bytes != UINT64_MAX &&
+	       facts->locked_bytes >= facts->lock_limit_bytes - facts->lock_limit_bytes / 10;
+}
+
 vbd_clue_set vbd_clues_find(const struct vbd_facts *facts)
 {
 	const struct vbd_incident *incident = &facts->incident;
@@ -417,6 +416,13 @@ vbd_clue_set vbd_clues_find(const struct vbd_facts *facts)
 	const char *neighbour = routed ? netroute->neighbour : NULL;
 	bool rejected =
 		error->source == VBD_SOURCE_CM_EVENT && error->kind == RDMA_CM_EVENT_REJECTED;
+	const char *type = facts->sgid_known ? facts->sgid.type : NULL;
+	bool roce = type && strncmp(type, "roce", 4) == 0;
+	bool local = is_link_local(facts->sgid.raw);
+	bool port_mtus = facts->port_known && !facts->iwarp;
+	uint32_t port_mtu = port_mtus ? facts->port.active_mtu_bytes : 0;
+	uint64_t patience_ms = 0;
+	bool gives_up = vbd_facts_dead_peer_detect_ms(facts, &patience_ms);
 	struct vbd_rejection rejection;
 	vbd_clue_set clues = 0;
 
@@ -455,73 +461,4 @@ enum vbd_trace vbd_trace_of(enum vbd_counter_set set, const char *name)
 			return (enum vbd_trace)i;
 	}
 	return VBD_TRACE_COUNT;
-}
-
-#define SLOW_MS	    10000
-#define RNR_LONG_NS (100 * VBD_NS_PER_MS)
-
-VBD_ENUM_NAMES(vbd_finding_severity_name, enum vbd_finding_severity, VBD_FINDING_SEVERITY_MAP)
-
-const struct vbd_finding_row vbd_finding_rows[VBD_FINDING_COUNT] = {
-#define ROW(sym, code, severity, condition, detail, when, hint) \
-	[VBD_FINDING_##sym] = {code, VBD_FINDING_IS_##severity, when, hint},
-	VBD_FINDING_MAP(ROW)
-#undef ROW
-};
-
-static void found(const struct vbd_facts *facts, enum vbd_finding_code code, const char *detail,
-	struct vbd_findings *findings)
-{
-	struct vbd_finding *finding = &findings->items[findings->count++];
-
-	finding->code = code;
-	(void)vbd_words_fill(detail, facts, finding->detail, sizeof(finding->detail));
-}
-
-static bool is_link_local(const uint8_t raw[16])
-{
-	return strcmp(vbd_gid_scope(raw), "link_local") == 0;
-}
-
-static bool is_neighbour(const struct vbd_facts *facts, const char *state)
-{
-	const struct vbd_pv_netroute *netroute = &facts->netroute;
-
-	return facts->netroute_known && !netroute->route_errnum && !netroute->local &&
-	       netroute->neighbour && strcmp(netroute->neighbour, state) == 0;
-}
-
-/* Divide first: the limit may be close to UINT64_MAX. */
-static bool is_memlock_near(const struct vbd_facts *facts)
-{
-	return facts->memlock_known && facts->lock_limit_bytes != UINT64_MAX &&
-	       facts->locked_bytes >= facts->lock_limit_bytes - facts->lock_limit_bytes / 10;
-}
-
-/* NOLINTNEXTLINE(readability-function-size): a branch for each row */
-void vbd_facts_judge(const struct vbd_facts *facts, struct vbd_findings *ret_findings)
-{
-	const struct vbd_incident *incident = &facts->incident;
-	const vbd_clue_set clues = vbd_clues_find(facts);
-	/* A connection that has ended is not told what it could have had better. */
-	bool over = !facts->open && incident->outcome != VBD_OUTCOME_WELL;
-	bool roce = facts->sgid_known && strncmp(facts->sgid.type, "roce", 4) == 0;
-	bool roce_v1 = roce && strcmp(facts->sgid.type, "roce_v1") == 0;
-	bool local = is_link_local(facts->sgid.raw);
-	bool peer_local = is_link_local(facts->dgid);
-	bool port_mtus = facts->port_known && !facts->iwarp;
-	uint32_t port_mtu = port_mtus ? facts->port.active_mtu_bytes : 0;
-	bool timed = facts->open && facts->reliable && !facts->iwarp && facts->timers_known;
-	uint64_t rnr_ns = vbd_min_rnr_timer_ns(facts->min_rnr_timer);
-	uint64_t patience_ms = 0;
-	bool ends = vbd_facts_dead_peer_detect_ms(facts, &patience_ms);
-
-	ret_findings->count = 0;
-#define SEEN(clue) (clues & VBD_CLUE_BIT(VBD_CLUE_##clue))
-#define JUDGE(sym, code, severity, condition, detail, when, hint) \
-	if (condition)                                            \
-		found(facts, VBD_FINDING_##sym, detail, ret_findings);
-	VBD_FINDING_MAP(JUDGE)
-#undef JUDGE
-#undef SEEN
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The known facts of a connection, its incident among them: how it failed, or why it does not get
- * on; or those of the route to a destination; and the findings that follow. An unknown fact is
- * zero, and leads to no finding.
+ * on; or those of the route to a destination. An unknown fact is zero.
  *
  * Any thread; pure.
  */
@@ -11,7 +10,6 @@
 
 #include "rdma/device/device.h"
 #include "rdma/device/port_counters.h"
-#include "rdma/diagnose/finding_rows.h"
 #include "rdma/fabric/report.h"
 #include "rdma/provider/ask.h"
 
@@ -134,34 +132,6 @@ struct vbd_incident {
 	uint64_t traces[VBD_TRACE_COUNT]; /* by so much each counter of the device rose */
 };
 
-/* X(SYMBOL, json name): the worst first */
-#define VBD_FINDING_SEVERITY_MAP(X)          \
-	X(VBD_FINDING_IS_ERROR, "error")     \
-	X(VBD_FINDING_IS_WARNING, "warning") \
-	X(VBD_FINDING_IS_INFO, "info")
-
-enum vbd_finding_severity { VBD_FINDING_SEVERITY_MAP(VBD_ENUM_ROW) VBD_FINDING_SEVERITY_COUNT };
-
-/* Rows and findings are in the order of severity. */
-enum vbd_finding_code {
-#define VBD_FINDING_ENUM(sym, ...) VBD_FINDING_##sym,
-	VBD_FINDING_MAP(VBD_FINDING_ENUM)
-#undef VBD_FINDING_ENUM
-		VBD_FINDING_COUNT
-};
-
-/** vbd_finding_severity_name - "warning" */
-const char *vbd_finding_severity_name(enum vbd_finding_severity severity);
-
-struct vbd_finding_row {
-	const char *name; /* "dead_peer_slow" */
-	enum vbd_finding_severity severity;
-	const char *when; /* the condition, a clause without a full stop */
-	const char *hint; /* a sentence that tells a user how to act */
-};
-
-extern const struct vbd_finding_row vbd_finding_rows[VBD_FINDING_COUNT];
-
 struct vbd_facts {
 	struct vbd_incident incident;
 
@@ -229,26 +199,6 @@ struct vbd_facts {
 	bool asked, answered; /* the connection manager of the peer's host was asked; it answered */
 	uint64_t rtt_ns;      /* of that answer */
 };
-
-struct vbd_finding {
-	enum vbd_finding_code code;
-	char detail[240]; /* one sentence with the numbers of this finding */
-};
-
-struct vbd_findings {
-	struct vbd_finding items[VBD_FINDING_COUNT]; /* the worst first */
-	size_t count;
-};
-
-/** vbd_facts_judge - the findings that follow from @facts */
-void vbd_facts_judge(const struct vbd_facts *facts, struct vbd_findings *ret_findings);
-
-/** vbd_findings_bad - is the worst finding, the first, an error? */
-static inline bool vbd_findings_bad(const struct vbd_findings *findings)
-{
-	return findings->count &&
-	       vbd_finding_rows[findings->items[0].code].severity == VBD_FINDING_IS_ERROR;
-}
 
 /** vbd_facts_dead_peer_detect_ms - about the time until a send to a dead peer fails: ACK timeout
  * x (retry_count + 1), rounded up. False if unknown or unlimited. */
@@ -380,7 +330,16 @@ bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_
 		" (receives here have {receive} bytes): it was longer, or the memory of that receive was gone, as when the program there ends") \
 	X(of_length, is_length_told(facts), " of {peer_length} bytes,", "") \
 	X(meanwhile, incident->outstanding, " while requests of this side were outstanding", "") \
-	X(gone, facts->answered, "; its RDMA device still answers", ", or its RDMA device or its host is gone")
+	X(gone, facts->answered, "; its RDMA device still answers", ", or its RDMA device or its host is gone") \
+	/* of findings alone */ \
+	X(before, facts->open, "ago", "before the end") \
+	X(for_ever, facts->ack_timeout, ", which means for ever on Soft-RoCE", "") \
+	X(no_gid, facts->failed_device, \
+		"Of the devices one can't be used: {device_error}", \
+		"No RDMA device has a GID for the source address of the packets") \
+	X(unanswered, facts->destination, \
+		"Nothing shows that {hop} is there: it has not answered on {netdev} yet", \
+		"No answer of {hop} has come on {netdev} yet: the neighbour entry is incomplete")
 /* clang-format on */
 
 /** vbd_words_usual - write @text with the usual text of each clause, for readers without a case;

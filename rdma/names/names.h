@@ -150,7 +150,7 @@ bool vbd_dead_peer_ms(
 	unsigned int ack_timeout, unsigned int retry_count, bool soft_roce, uint64_t *ret_ms);
 
 /* CM events that mean something else than they say, by the state of the connection. The error of a
- * connection, the cause in `explain` (rdma/diagnose/cause_rows.h) and docs/why.md
+ * connection, the cause in `explain` (rdma/diagnose/verdict_rows.h) and docs/why.md
  * (rdma/diagnose/why_rows.h) have their words from here. */
 
 /* clang-format off */

@@ -2,8 +2,7 @@
 /* Prints docs/why.md from the tables in rdma/diagnose and daemon/core/event_types.h. */
 #include "base/status.h"
 #include "daemon/core/event_types.h"
-#include "rdma/diagnose/cause.h"
-#include "rdma/diagnose/facts.h"
+#include "rdma/diagnose/judge.h"
 #include "rdma/diagnose/why.h"
 
 #include <stdio.h>
@@ -55,7 +54,7 @@ static void put_kind(enum vbd_why_kind kind)
 
 static void put_row_text(const char *text)
 {
-	char usual[2 * VBD_DIAGNOSIS_BYTES];
+	char usual[2 * VBD_VERDICT_BYTES];
 
 	(void)vbd_words_usual(text, usual, sizeof(usual));
 	put_text(usual, strlen(usual));
@@ -103,7 +102,7 @@ static void put_findings(void)
 			vbd_finding_severity_name(vbd_finding_rows[code].severity));
 		put_text(vbd_finding_rows[code].when, strlen(vbd_finding_rows[code].when));
 		(void)printf(" | ");
-		put_text(vbd_finding_rows[code].hint, strlen(vbd_finding_rows[code].hint));
+		put_text(vbd_finding_rows[code].advice, strlen(vbd_finding_rows[code].advice));
 		(void)printf(" |\n");
 	}
 }

@@ -226,22 +226,23 @@ EXPLANATION_TEST(test_explanation__facts_of_the_route_and_the_neighbour)
 static void add_cause(struct fixture *f, enum vbd_cause_code code, vbd_clue_set evidence,
 	const char *text, const char *advice)
 {
-	struct vbd_diagnoses *diagnoses = &f->explanation.diagnoses;
-	struct vbd_diagnosis *diagnosis = &diagnoses->items[diagnoses->count++];
+	struct vbd_verdicts *verdicts = &f->explanation.verdicts;
+	struct vbd_verdict *cause = &verdicts->causes[verdicts->cause_count++];
 
-	diagnosis->code = code;
-	diagnosis->evidence = evidence;
-	(void)snprintf(diagnosis->text, sizeof(diagnosis->text), "%s", text);
-	(void)snprintf(diagnosis->advice, sizeof(diagnosis->advice), "%s", advice);
+	cause->row = &vbd_cause_rows[code];
+	cause->evidence = evidence;
+	(void)snprintf(cause->text, sizeof(cause->text), "%s", text);
+	(void)snprintf(cause->advice, sizeof(cause->advice), "%s", advice);
 }
 
 static void add_finding(struct fixture *f, enum vbd_finding_code code, const char *detail)
 {
-	struct vbd_findings *findings = &f->explanation.findings;
-	struct vbd_finding *finding = &findings->items[findings->count++];
+	struct vbd_verdicts *verdicts = &f->explanation.verdicts;
+	struct vbd_verdict *finding = &verdicts->findings[verdicts->finding_count++];
 
-	finding->code = code;
-	(void)snprintf(finding->detail, sizeof(finding->detail), "%s", detail);
+	finding->row = &vbd_finding_rows[code];
+	(void)snprintf(finding->text, sizeof(finding->text), "%s", detail);
+	(void)snprintf(finding->advice, sizeof(finding->advice), "%s", finding->row->advice);
 }
 
 EXPLANATION_TEST(test_explanation__clauses_become_sentences)
@@ -268,7 +269,7 @@ EXPLANATION_TEST(test_explanation__clauses_become_sentences)
 
 EXPLANATION_TEST(test_explanation__the_longest_clause_is_whole)
 {
-	char text[sizeof(f->explanation.diagnoses.items[0].text)], sentence[sizeof(text) + 1];
+	char text[sizeof(f->explanation.verdicts.causes[0].text)], sentence[sizeof(text) + 1];
 	json_t *json;
 
 	memset(text, 'y', sizeof(text));
@@ -297,23 +298,22 @@ EXPLANATION_TEST(test_explanation__findings_give_hints_where_no_cause_is_known)
 	hints = json_object_get(json, "findings");
 	assert_int_equal(json_array_size(hints), 3);
 	for (size_t i = 0; i < 3; i++) {
-		const struct vbd_finding *finding = &f->explanation.findings.items[i];
+		const struct vbd_verdict *finding = &f->explanation.verdicts.findings[i];
 		char wanted[1024];
 
 		(void)snprintf(wanted, sizeof(wanted),
 			"{\"code\":\"%s\",\"severity\":\"%s\",\"detail\":\"%s\"}",
-			vbd_finding_rows[finding->code].name, i < 2 ? "error" : "info",
-			finding->detail);
+			finding->row->name, i < 2 ? "error" : "info", finding->text);
 		document_part_is(json_array_get(hints, i), wanted);
 		assert_string_equal(
 			json_string_value(json_object_get(json_array_get(hints, i), "hint")),
-			vbd_finding_rows[finding->code].hint);
+			finding->row->advice);
 		assert_int_equal(json_object_size(json_array_get(hints, i)), 4);
 	}
 	hints = json_object_get(json, "hints");
 	assert_int_equal(json_array_size(hints), 1);
 	assert_string_equal(
-		json_string_value(json_array_get(hints, 0)), vbd_finding_rows[worst].hint);
+		json_string_value(json_array_get(hints, 0)), vbd_finding_rows[worst].advice);
 	json_decref(json);
 	add_cause(f, VBD_CAUSE_NO_ROUTE, 0, "a", "Nothing to do.");
 	expect(f, VBD_ROLE_READ, "hints", "[]");

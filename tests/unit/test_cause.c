@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/diagnose/cause.h"
+#include "rdma/diagnose/judge.h"
 
 #include "base/clock.h"
 #include "rdma/device/op.h"
-#include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/why.h"
 #include "rdma/names/rejection.h"
 #include "tests/unit/openapi.h"
@@ -17,7 +16,7 @@
 #include <netinet/in.h>
 
 static struct vbd_facts facts;
-static struct vbd_diagnoses diagnoses;
+static struct vbd_verdicts verdicts;
 static bool first_of[VBD_CAUSE_COUNT]; /* a test has led to this cause */
 
 /* A connection over RoCE v2 to 192.0.2.2, whose facts are all well, with this incident. */
@@ -76,21 +75,21 @@ static void cm_event(int event, int64_t raw)
 
 static void leads_to(enum vbd_cause_code code)
 {
-	vbd_causes_judge(&facts, &diagnoses);
-	if (!diagnoses.count || diagnoses.items[0].code != code)
+	vbd_judge(&facts, &verdicts);
+	if (!verdicts.cause_count || verdicts.causes[0].row != &vbd_cause_rows[code])
 		fail_msg("the first cause is %s, not %s",
-			diagnoses.count ? vbd_cause_rows[diagnoses.items[0].code].name : "none",
+			verdicts.cause_count ? verdicts.causes[0].row->name : "none",
 			vbd_cause_rows[code].name);
 	first_of[code] = true;
-	if (strchr(diagnoses.items[0].text, '{') || strchr(diagnoses.items[0].advice, '{'))
-		fail_msg("a placeholder is left: %s; %s", diagnoses.items[0].text,
-			diagnoses.items[0].advice);
+	if (strchr(verdicts.causes[0].text, '{') || strchr(verdicts.causes[0].advice, '{'))
+		fail_msg("a placeholder is left: %s; %s", verdicts.causes[0].text,
+			verdicts.causes[0].advice);
 }
 
 static void says(const char *part)
 {
-	if (!strstr(diagnoses.items[0].text, part))
-		fail_msg("'%s' is not in: %s", part, diagnoses.items[0].text);
+	if (!strstr(verdicts.causes[0].text, part))
+		fail_msg("'%s' is not in: %s", part, verdicts.causes[0].text);
 }
 
 /* The connection manager of the peer's host was asked. */
@@ -193,8 +192,8 @@ TEST(test_cause__a_transfer_that_goes_on_over_a_lossy_path)
 	facts.incident.traces_known = true;
 	facts.incident.traces[VBD_TRACE_PACKETS_SENT] = 1000;
 	facts.incident.traces[VBD_TRACE_GAPS_TOLD] = 4;
-	vbd_causes_judge(&facts, &diagnoses);
-	assert_int_equal(diagnoses.count, 0);
+	vbd_judge(&facts, &verdicts);
+	assert_int_equal(verdicts.cause_count, 0);
 	facts.incident.traces[VBD_TRACE_GAPS_TOLD] = 5;
 	leads_to(VBD_CAUSE_LOSSY);
 	says("4000 of 8000 bytes are done after 3.2 s");
@@ -284,7 +283,7 @@ TEST(test_cause__the_reason_that_a_verbsd_gives_is_told_in_words)
 		rejected_with(words, VBD_CAUSE_REFUSED_WITH_WORDS);
 		says("the verbsd at 192.0.2.2 port 7471 refused");
 		says(vbd_connect_refusal_told(i));
-		assert_string_equal(diagnoses.items[0].advice, vbd_connect_refusal_advice(i));
+		assert_string_equal(verdicts.causes[0].advice, vbd_connect_refusal_advice(i));
 	}
 	rejected_with("verbsd: timed_out", VBD_CAUSE_REFUSED_WITH_WORDS);
 	says("nobody there accepted or rejected the request in time");
@@ -294,7 +293,7 @@ TEST(test_cause__the_reason_that_a_verbsd_gives_is_told_in_words)
 	says("its listener was deleted before anybody decided");
 	rejected_with("verbsd: stopping", VBD_CAUSE_REFUSED_WITH_WORDS);
 	says("the daemon is stopping");
-	assert_int_equal(diagnoses.count, 1);
+	assert_int_equal(verdicts.cause_count, 1);
 }
 
 TEST(test_cause__a_reason_that_is_not_known_is_told_as_it_is)
@@ -383,17 +382,17 @@ TEST(test_cause__packets_that_come_out_of_step_to_a_queue_pair_by_hand)
 	facts.incident.by_hand = true;
 	facts.incident.acked = false;
 	facts.inbox_capacity = 16;
-	vbd_causes_judge(&facts, &diagnoses);
-	assert_int_equal(diagnoses.count, 0);
+	vbd_judge(&facts, &verdicts);
+	assert_int_equal(verdicts.cause_count, 0);
 	facts.incident.traces[VBD_TRACE_REPEATS_SEEN] = 1;
 	leads_to(VBD_CAUSE_WRONG_PSN_HERE);
 	facts.incident.heard = true;
-	vbd_causes_judge(&facts, &diagnoses);
-	assert_int_equal(diagnoses.count, 0);
+	vbd_judge(&facts, &verdicts);
+	assert_int_equal(verdicts.cause_count, 0);
 	facts.incident.heard = false;
 	facts.inbox_capacity = 0; /* writes may have come */
-	vbd_causes_judge(&facts, &diagnoses);
-	assert_int_equal(diagnoses.count, 0);
+	vbd_judge(&facts, &verdicts);
+	assert_int_equal(verdicts.cause_count, 0);
 	facts.incident.outcome = VBD_OUTCOME_UNSENT;
 	leads_to(VBD_CAUSE_WRONG_PSN_HERE);
 }
@@ -446,7 +445,7 @@ TEST(test_cause__tcp_tells_what_does_not_answer_over_iwarp)
 	facts.incident.tcp_open = true;
 	leads_to(VBD_CAUSE_NOT_IWARP);
 	says("took the TCP connection");
-	assert_int_equal(diagnoses.count, 1);
+	assert_int_equal(verdicts.cause_count, 1);
 	begin(VBD_OUTCOME_REJECTED);
 	facts.iwarp = true;
 	cm_event(RDMA_CM_EVENT_REJECTED, -ECONNRESET);
@@ -624,8 +623,8 @@ TEST(test_cause__a_shared_receive_queue_that_ran_dry)
 	leads_to(VBD_CAUSE_SRQ_DRY);
 	says("shared receive queue 3");
 	facts.srq_posted = 1;
-	vbd_causes_judge(&facts, &diagnoses);
-	assert_int_equal(diagnoses.count, 0);
+	vbd_judge(&facts, &verdicts);
+	assert_int_equal(verdicts.cause_count, 0);
 }
 
 TEST(test_cause__a_peer_that_left_after_the_port_fell)
@@ -667,13 +666,13 @@ TEST(test_cause__a_peer_that_left_reports_why)
 	facts.incident.outstanding = true;
 	reports(VBD_REASON_LOCAL_CLOSE);
 	leads_to(VBD_CAUSE_CLOSED_THERE);
-	assert_int_equal(diagnoses.count, 1);
+	assert_int_equal(verdicts.cause_count, 1);
 	reports(VBD_REASON_STOPPING);
 	leads_to(VBD_CAUSE_STOPPED_THERE);
 	reports(VBD_REASON_REMOTE_OPERATION);
 	leads_to(VBD_CAUSE_FAILED_THERE);
 	says("192.0.2.2, which reports \"");
-	assert_int_equal(diagnoses.count, 1);
+	assert_int_equal(verdicts.cause_count, 1);
 	reports(VBD_REASON_PEER_DISCONNECT);
 	leads_to(VBD_CAUSE_PEER_LEFT);
 	begin(VBD_OUTCOME_UNACKED);
@@ -695,7 +694,7 @@ TEST(test_cause__acknowledgements_that_got_lost_are_told_on_both_sides)
 	facts.peer_report.ended = facts.peer_report.failed = false;
 	leads_to(VBD_CAUSE_ACKS_LATE);
 	says("nothing had failed on the other");
-	assert_non_null(strstr(diagnoses.items[0].advice, "Raise qp.ack_timeout"));
+	assert_non_null(strstr(verdicts.causes[0].advice, "Raise qp.ack_timeout"));
 	reports(VBD_REASON_PEER_DISCONNECT); /* this side has disconnected since */
 	leads_to(VBD_CAUSE_ACKS_LATE);
 	asked(false); /* the report is of before */
@@ -790,7 +789,7 @@ TEST(test_cause__this_side_names_what_was_wrong_with_the_peers_request)
 		facts.judged = rows[i].memory;
 		facts.judged_over_bytes = 64;
 		leads_to(rows[i].code);
-		assert_int_equal(diagnoses.count, 1);
+		assert_int_equal(verdicts.cause_count, 1);
 		if (rows[i].code == VBD_CAUSE_GOES_PAST_END_HERE)
 			says("the peer says that it made a write of 640 bytes, which goes past "
 			     "the end of the memory here by 64 bytes");
@@ -828,7 +827,7 @@ TEST(test_cause__a_full_inbox_there_is_no_lack_of_receives)
 	facts.peer_report.op = -1;
 	facts.peer_report.inbox_full = true;
 	leads_to(VBD_CAUSE_PEER_INBOX_FULL);
-	assert_int_equal(diagnoses.count, 1);
+	assert_int_equal(verdicts.cause_count, 1);
 }
 
 TEST(test_cause__iwarp_does_not_tell_why_the_peer_left)
@@ -918,8 +917,8 @@ TEST(test_cause__while_it_is_stuck_too)
 	completion(IBV_WC_RNR_RETRY_EXC_ERR, VBD_OP_SEND);
 	leads_to(VBD_CAUSE_NO_RECEIVE);
 	begin(VBD_OUTCOME_WELL);
-	vbd_causes_judge(&facts, &diagnoses);
-	assert_int_equal(diagnoses.count, 0);
+	vbd_judge(&facts, &verdicts);
+	assert_int_equal(verdicts.cause_count, 0);
 	facts.inbox_capacity = facts.inbox_messages = 16;
 	leads_to(VBD_CAUSE_INBOX_FULL);
 	says("all 16 receives");
@@ -976,8 +975,8 @@ TEST(test_cause__an_end_that_somebody_wanted)
 	says("a client cancelled transfer 7");
 	/* The reason of the end says all. */
 	begin(VBD_OUTCOME_STOPPED);
-	vbd_causes_judge(&facts, &diagnoses);
-	assert_int_equal(diagnoses.count, 0);
+	vbd_judge(&facts, &verdicts);
+	assert_int_equal(verdicts.cause_count, 0);
 }
 
 TEST(test_cause__codes_of_an_error_are_not_in_the_first_line)
@@ -998,7 +997,7 @@ TEST(test_cause__codes_of_an_error_are_not_in_the_first_line)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		(void)vbd_error_set(&facts.incident.error, VBD_E_VERBS_ERROR, "%s", rows[i].text);
 		leads_to(VBD_CAUSE_FAILED_HERE);
-		assert_string_equal(diagnoses.items[0].text, rows[i].said);
+		assert_string_equal(verdicts.causes[0].text, rows[i].said);
 		facts.incident.error = (struct vbd_error){0};
 	}
 }
@@ -1054,7 +1053,7 @@ TEST(test_cause__an_event_that_means_something_else_has_one_text_everywhere)
 	for (unsigned int i = 0; i < VBD_CM_MEANING_COUNT; i++) {
 		const char *text = vbd_cm_meaning_text((enum vbd_cm_meaning)i);
 		const char *hint = vbd_cm_meaning_hint((enum vbd_cm_meaning)i);
-		char told[VBD_DIAGNOSIS_BYTES];
+		char told[VBD_VERDICT_BYTES];
 
 		facts.netroute.hwaddr_bytes = 0;
 		(void)vbd_words_fill(vbd_cause_rows[codes[i]].text, &facts, told, sizeof(told));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/diagnose/facts.h"
+#include "rdma/diagnose/judge.h"
 
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
@@ -21,6 +21,7 @@ static struct vbd_facts good(void)
 		.port_known = true,
 		.port = {.port_num = 1,
 			.state = IBV_PORT_ACTIVE,
+			.link_layer = "ethernet",
 			.max_mtu_bytes = 4096,
 			.active_mtu_bytes = 4096},
 		.sgid_known = true,
@@ -52,12 +53,17 @@ static struct vbd_facts good(void)
 	return facts;
 }
 
-static const struct vbd_finding *find(
-	const struct vbd_findings *findings, enum vbd_finding_code code)
+static bool is(const struct vbd_verdict *verdict, enum vbd_finding_code code)
 {
-	for (size_t i = 0; i < findings->count; i++) {
-		if (findings->items[i].code == code)
-			return &findings->items[i];
+	return verdict->row == &vbd_finding_rows[code];
+}
+
+static const struct vbd_verdict *find(
+	const struct vbd_verdicts *verdicts, enum vbd_finding_code code)
+{
+	for (size_t i = 0; i < verdicts->finding_count; i++) {
+		if (is(&verdicts->findings[i], code))
+			return &verdicts->findings[i];
 	}
 	return NULL;
 }
@@ -65,16 +71,17 @@ static const struct vbd_finding *find(
 /* Asserts the finding @code and no other, apart from those that are always there. */
 static void assert_only(const struct vbd_facts *facts, enum vbd_finding_code code)
 {
-	struct vbd_findings findings;
+	struct vbd_verdicts verdicts;
 
-	vbd_facts_judge(facts, &findings);
-	for (size_t i = 0; i < findings.count; i++) {
-		enum vbd_finding_code each = findings.items[i].code;
+	vbd_judge(facts, &verdicts);
+	for (size_t i = 0; i < verdicts.finding_count; i++) {
+		const struct vbd_verdict *each = &verdicts.findings[i];
 
-		if (each != VBD_FINDING_DEAD_PEER && each != VBD_FINDING_RNR_TIMER && each != code)
-			fail_msg("%s: %s", vbd_finding_rows[each].name, findings.items[i].detail);
+		if (!is(each, VBD_FINDING_DEAD_PEER) && !is(each, VBD_FINDING_RNR_TIMER) &&
+			!is(each, code))
+			fail_msg("%s: %s", each->row->name, each->text);
 	}
-	assert_non_null(find(&findings, code));
+	assert_non_null(find(&verdicts, code));
 }
 
 TEST(test_facts__each_code_says_something_in_the_same_form)
@@ -82,7 +89,7 @@ TEST(test_facts__each_code_says_something_in_the_same_form)
 	for (unsigned int i = 0; i < VBD_FINDING_COUNT; i++) {
 		enum vbd_finding_code code = (enum vbd_finding_code)i;
 		const char *when = vbd_finding_rows[code].when;
-		const char *hint = vbd_finding_rows[code].hint;
+		const char *hint = vbd_finding_rows[code].advice;
 
 		assert_int_equal(hint[strlen(hint) - 1], '.');
 		assert_int_not_equal(when[strlen(when) - 1], '.');
@@ -109,23 +116,23 @@ TEST(test_facts__the_contract_has_the_same_codes)
 TEST(test_facts__a_healthy_connection_has_only_times)
 {
 	struct vbd_facts facts = good();
-	struct vbd_findings findings;
+	struct vbd_verdicts verdicts;
 
-	vbd_facts_judge(&facts, &findings);
-	assert_int_equal(findings.count, 2);
-	assert_int_equal(findings.items[0].code, VBD_FINDING_DEAD_PEER);
-	assert_non_null(strstr(findings.items[0].detail, "336 ms"));
-	assert_non_null(strstr(findings.items[0].detail, "x 5 tries"));
-	assert_non_null(strstr(findings.items[1].detail, "0.64 ms"));
+	vbd_judge(&facts, &verdicts);
+	assert_int_equal(verdicts.finding_count, 2);
+	assert_true(is(&verdicts.findings[0], VBD_FINDING_DEAD_PEER));
+	assert_non_null(strstr(verdicts.findings[0].text, "336 ms"));
+	assert_non_null(strstr(verdicts.findings[0].text, "x 5 tries"));
+	assert_non_null(strstr(verdicts.findings[1].text, "0.64 ms"));
 }
 
 TEST(test_facts__of_nothing_nothing_follows)
 {
 	const struct vbd_facts facts = {0};
-	struct vbd_findings findings;
+	struct vbd_verdicts verdicts;
 
-	vbd_facts_judge(&facts, &findings);
-	assert_int_equal(findings.count, 0);
+	vbd_judge(&facts, &verdicts);
+	assert_int_equal(verdicts.finding_count, 0);
 }
 
 TEST(test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try)
@@ -151,59 +158,59 @@ TEST(test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try)
 TEST(test_facts__a_transfer_that_its_own_window_holds_back_is_told)
 {
 	struct vbd_facts facts = good();
-	struct vbd_findings findings;
-	const struct vbd_finding *finding;
+	struct vbd_verdicts verdicts;
+	const struct vbd_verdict *finding;
 
 	facts.incident.outcome = VBD_OUTCOME_STUCK;
 	facts.incident.transfer = 7;
 	facts.incident.window = 4;
 	facts.incident.requests_left = 10;
-	vbd_facts_judge(&facts, &findings);
-	finding = find(&findings, VBD_FINDING_WINDOW_FULL);
+	vbd_judge(&facts, &verdicts);
+	finding = find(&verdicts, VBD_FINDING_WINDOW_FULL);
 	assert_non_null(finding);
-	assert_non_null(strstr(finding->detail, "Transfer 7 has 4 work requests outstanding"));
-	assert_non_null(strstr(finding->detail, "6 more wait"));
+	assert_non_null(strstr(finding->text, "Transfer 7 has 4 work requests outstanding"));
+	assert_non_null(strstr(finding->text, "6 more wait"));
 	facts.incident.requests_left = 4;
-	vbd_facts_judge(&facts, &findings);
-	assert_null(find(&findings, VBD_FINDING_WINDOW_FULL));
+	vbd_judge(&facts, &verdicts);
+	assert_null(find(&verdicts, VBD_FINDING_WINDOW_FULL));
 }
 
 TEST(test_facts__polling_without_a_pause_is_told_with_its_cost)
 {
 	struct vbd_facts facts = good();
-	struct vbd_findings findings;
-	const struct vbd_finding *finding;
+	struct vbd_verdicts verdicts;
+	const struct vbd_verdict *finding;
 
 	facts.polled_busy = true;
 	facts.busy_on_worker = 3;
 	facts.spun_ms = 12000;
-	vbd_facts_judge(&facts, &findings);
-	finding = find(&findings, VBD_FINDING_POLLED_BUSY);
+	vbd_judge(&facts, &verdicts);
+	finding = find(&verdicts, VBD_FINDING_POLLED_BUSY);
 	assert_non_null(finding);
-	assert_non_null(strstr(finding->detail, "3 such queue pairs"));
-	assert_non_null(strstr(finding->detail, "12 s"));
+	assert_non_null(strstr(finding->text, "3 such queue pairs"));
+	assert_non_null(strstr(finding->text, "12 s"));
 	facts.open = false;
-	vbd_facts_judge(&facts, &findings);
-	assert_null(find(&findings, VBD_FINDING_POLLED_BUSY));
+	vbd_judge(&facts, &verdicts);
+	assert_null(find(&verdicts, VBD_FINDING_POLLED_BUSY));
 }
 
 /* Only rdma_rxe repeats for ever at 7; rnr_retry has a value for ever on every device. */
 TEST(test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce)
 {
 	struct vbd_facts facts = good();
-	struct vbd_findings findings;
+	struct vbd_verdicts verdicts;
 	uint64_t ms = 0;
 
 	facts.retry_count = 7;
 	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 537);
-	vbd_facts_judge(&facts, &findings);
-	assert_null(find(&findings, VBD_FINDING_DEAD_PEER_FOR_EVER));
-	assert_non_null(strstr(find(&findings, VBD_FINDING_DEAD_PEER)->detail, "x 8 tries"));
+	vbd_judge(&facts, &verdicts);
+	assert_null(find(&verdicts, VBD_FINDING_DEAD_PEER_FOR_EVER));
+	assert_non_null(strstr(find(&verdicts, VBD_FINDING_DEAD_PEER)->text, "x 8 tries"));
 	facts.soft_roce = true;
-	vbd_facts_judge(&facts, &findings);
-	assert_null(find(&findings, VBD_FINDING_DEAD_PEER));
-	assert_non_null(strstr(find(&findings, VBD_FINDING_DEAD_PEER_FOR_EVER)->detail,
+	vbd_judge(&facts, &verdicts);
+	assert_null(find(&verdicts, VBD_FINDING_DEAD_PEER));
+	assert_non_null(strstr(find(&verdicts, VBD_FINDING_DEAD_PEER_FOR_EVER)->text,
 		"retry_count is 7, which means for ever on Soft-RoCE."));
 	facts.retry_count = 6;
 	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
@@ -330,7 +337,7 @@ TEST(test_facts__gids_of_both_ends_are_compared)
 TEST(test_facts__the_way_is_looked_at)
 {
 	struct vbd_facts facts = good();
-	struct vbd_findings findings;
+	struct vbd_verdicts verdicts;
 
 	facts.netroute.route_errnum = ENETUNREACH;
 	assert_only(&facts, VBD_FINDING_NO_ROUTE);
@@ -347,8 +354,8 @@ TEST(test_facts__the_way_is_looked_at)
 	assert_only(&facts, VBD_FINDING_NEIGHBOUR_UNKNOWN);
 	facts.netroute.neighbour =
 		"none"; /* a kernel that needs no neighbour any more forgets it */
-	vbd_facts_judge(&facts, &findings);
-	assert_null(find(&findings, VBD_FINDING_NEIGHBOUR_UNKNOWN));
+	vbd_judge(&facts, &verdicts);
+	assert_null(find(&verdicts, VBD_FINDING_NEIGHBOUR_UNKNOWN));
 	facts.destination = true;
 	assert_only(&facts, VBD_FINDING_NEIGHBOUR_UNKNOWN);
 	facts.destination = false;
@@ -359,8 +366,8 @@ TEST(test_facts__the_way_is_looked_at)
 	facts.netroute.gateway = true;
 	assert_only(&facts, VBD_FINDING_BEHIND_GATEWAY);
 	facts.sgid.type = "roce_v1";
-	vbd_facts_judge(&facts, &findings);
-	assert_non_null(find(&findings, VBD_FINDING_GATEWAY_WITHOUT_IP));
+	vbd_judge(&facts, &verdicts);
+	assert_non_null(find(&verdicts, VBD_FINDING_GATEWAY_WITHOUT_IP));
 }
 
 TEST(test_facts__limits_that_are_near_are_told)
@@ -397,7 +404,7 @@ TEST(test_facts__limits_that_are_near_are_told)
 TEST(test_facts__flushes_are_counted_and_blamed_on_nobody)
 {
 	struct vbd_facts facts = good();
-	struct vbd_findings findings;
+	struct vbd_verdicts verdicts;
 
 	facts.open = false;
 	facts.established = false;
@@ -405,24 +412,24 @@ TEST(test_facts__flushes_are_counted_and_blamed_on_nobody)
 	facts.flushed_receives = 16;
 	assert_only(&facts, VBD_FINDING_FLUSHED);
 	facts.hung_up = true;
-	vbd_facts_judge(&facts, &findings);
-	assert_int_equal(findings.count, 2);
-	assert_int_equal(findings.items[0].code, VBD_FINDING_PEER_BUSY_HANG_UP);
-	assert_non_null(strstr(findings.items[0].detail, "63"));
+	vbd_judge(&facts, &verdicts);
+	assert_int_equal(verdicts.finding_count, 2);
+	assert_true(is(&verdicts.findings[0], VBD_FINDING_PEER_BUSY_HANG_UP));
+	assert_non_null(strstr(verdicts.findings[0].text, "63"));
 }
 
 TEST(test_facts__the_worst_stands_first)
 {
 	struct vbd_facts facts = good();
-	struct vbd_findings findings;
+	struct vbd_verdicts verdicts;
 
 	facts.rnr_retry = 7;
 	facts.min_rnr_timer = 0;
 	facts.port.state = IBV_PORT_DOWN;
 	facts.netroute.neighbour = "failed";
 	facts.sgid.type = "roce_v1";
-	vbd_facts_judge(&facts, &findings);
-	assert_int_equal(findings.items[0].code, VBD_FINDING_PORT_NOT_ACTIVE);
-	for (size_t i = 1; i < findings.count; i++)
-		assert_true(findings.items[i - 1].code < findings.items[i].code);
+	vbd_judge(&facts, &verdicts);
+	assert_true(is(&verdicts.findings[0], VBD_FINDING_PORT_NOT_ACTIVE));
+	for (size_t i = 1; i < verdicts.finding_count; i++)
+		assert_true(verdicts.findings[i - 1].row < verdicts.findings[i].row);
 }

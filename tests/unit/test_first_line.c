@@ -6,7 +6,7 @@
  */
 #include "base/clock.h"
 #include "rdma/device/op.h"
-#include "rdma/diagnose/cause.h"
+#include "rdma/diagnose/judge.h"
 #include "tests/unit/unit.h"
 
 #include <infiniband/verbs.h>
@@ -15,8 +15,7 @@
 #include <arpa/inet.h>
 
 static struct vbd_facts facts;
-static struct vbd_diagnoses diagnoses;
-static struct vbd_findings findings;
+static struct vbd_verdicts verdicts;
 
 /* --- sets of facts --------------------------------------------------------------------------- */
 
@@ -222,8 +221,8 @@ static bool has_neighbour(void)
 
 static bool is_found_silent(void)
 {
-	for (size_t i = 0; i < findings.count; i++) {
-		if (findings.items[i].code == VBD_FINDING_NEIGHBOUR_FAILED)
+	for (size_t i = 0; i < verdicts.finding_count; i++) {
+		if (verdicts.findings[i].row == &vbd_finding_rows[VBD_FINDING_NEIGHBOUR_FAILED])
 			return true;
 	}
 	return false;
@@ -360,12 +359,12 @@ static const struct claim {
 		{VBD_CAUSE_INBOX_FULL, VBD_CAUSE_PEER_LEFT_INBOX}},
 };
 
-static bool is_made(const struct claim *claim, const struct vbd_diagnosis *first)
+static bool is_made(const struct claim *claim, const struct vbd_verdict *first)
 {
 	if (claim->words)
 		return strstr(first->text, claim->words) || strstr(first->advice, claim->words);
 	for (size_t i = 0; i < CODES_MAX && claim->codes[i]; i++) {
-		if (claim->codes[i] == first->code)
+		if (&vbd_cause_rows[claim->codes[i]] == first->row)
 			return true;
 	}
 	return false;
@@ -374,7 +373,7 @@ static bool is_made(const struct claim *claim, const struct vbd_diagnosis *first
 static void tell_clues(void)
 {
 	vbd_clue_set clues = vbd_clues_find(&facts);
-	char text[VBD_DIAGNOSIS_BYTES];
+	char text[VBD_VERDICT_BYTES];
 
 	for (unsigned int i = 0; i < VBD_CLUE_COUNT; i++) {
 		if (clues & VBD_CLUE_BIT(i))
@@ -384,7 +383,7 @@ static void tell_clues(void)
 	}
 }
 
-static const char *find_contradicted(const struct vbd_diagnosis *diagnosis)
+static const char *find_contradicted(const struct vbd_verdict *diagnosis)
 {
 	if (strchr(diagnosis->text, '{') || strchr(diagnosis->advice, '{'))
 		return "each placeholder has a value";
@@ -400,15 +399,15 @@ static unsigned int count_contradicted(uint64_t seed)
 {
 	unsigned int count = 0;
 
-	for (size_t i = 0; i < diagnoses.count; i++) {
-		const struct vbd_diagnosis *diagnosis = &diagnoses.items[i];
+	for (size_t i = 0; i < verdicts.cause_count; i++) {
+		const struct vbd_verdict *diagnosis = &verdicts.causes[i];
 		const char *says = find_contradicted(diagnosis);
 
 		if (!says)
 			continue;
 		(void)fprintf(stderr, "set %" PRIu64 ", outcome %u, cause %zu, %s: \"%s\" (%s)\n",
-			seed, facts.incident.outcome, i + 1, vbd_cause_rows[diagnosis->code].name,
-			diagnosis->text, says);
+			seed, facts.incident.outcome, i + 1, diagnosis->row->name, diagnosis->text,
+			says);
 		tell_clues();
 		count++;
 	}
@@ -428,10 +427,9 @@ TEST(test_first_line__no_fact_contradicts_it)
 
 	for (uint64_t seed = 1; seed <= wanted_sets() && count < 5; seed++) {
 		make_facts(seed);
-		vbd_causes_judge(&facts, &diagnoses);
-		vbd_facts_judge(&facts, &findings);
+		vbd_judge(&facts, &verdicts);
 		/* The reason of a stop says all. */
-		if (!diagnoses.count && facts.incident.outcome != VBD_OUTCOME_STOPPED)
+		if (!verdicts.cause_count && facts.incident.outcome != VBD_OUTCOME_STOPPED)
 			fail_msg("set %" PRIu64 " has no cause", seed);
 		count += count_contradicted(seed);
 	}
@@ -445,9 +443,9 @@ TEST(test_first_line__each_claim_is_made)
 
 	for (uint64_t seed = 1; seed <= 10000; seed++) {
 		make_facts(seed);
-		vbd_causes_judge(&facts, &diagnoses);
-		for (size_t i = 0; i < VBD_ARRAY_LEN(claims) && diagnoses.count; i++)
-			made[i] = made[i] || is_made(&claims[i], diagnoses.items);
+		vbd_judge(&facts, &verdicts);
+		for (size_t i = 0; i < VBD_ARRAY_LEN(claims) && verdicts.cause_count; i++)
+			made[i] = made[i] || is_made(&claims[i], verdicts.causes);
 	}
 	for (size_t i = 0; i < VBD_ARRAY_LEN(claims); i++) {
 		if (!made[i])

@@ -76,9 +76,8 @@ static void wait_until_judged(struct svc *svc, const struct vbd_connection *pass
 
 static void leads_to(enum vbd_cause_code code)
 {
-	assert_true(explained.diagnoses.count > 0);
-	assert_string_equal(
-		vbd_cause_rows[explained.diagnoses.items[0].code].name, vbd_cause_rows[code].name);
+	assert_true(explained.verdicts.cause_count > 0);
+	assert_string_equal(explained.verdicts.causes[0].row->name, vbd_cause_rows[code].name);
 }
 
 SVC_TEST(test_evidence__memory_that_was_closed_has_no_key_any_more)
@@ -118,7 +117,7 @@ SVC_TEST(test_evidence__no_memory_is_open_to_the_peer)
 	wait_until_judged(svc, scene.pair.passive);
 	assert_true(end_of(svc, scene.pair.passive)->nothing_open);
 	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
-	assert_int_equal(explained.diagnoses.items[1].code, VBD_CAUSE_NOTHING_OPEN);
+	assert_ptr_equal(explained.verdicts.causes[1].row, &vbd_cause_rows[VBD_CAUSE_NOTHING_OPEN]);
 }
 
 static struct vbd_buffer *buffer_in(struct svc *svc, uint64_t size_bytes, unsigned int access,

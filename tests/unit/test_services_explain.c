@@ -17,8 +17,8 @@ static struct vbd_explanation explained; /* too large for a stack frame */
 
 static bool has(enum vbd_finding_code code)
 {
-	for (size_t i = 0; i < explained.findings.count; i++) {
-		if (explained.findings.items[i].code == code)
+	for (size_t i = 0; i < explained.verdicts.finding_count; i++) {
+		if (explained.verdicts.findings[i].row == &vbd_finding_rows[code])
 			return true;
 	}
 	return false;
@@ -78,7 +78,7 @@ SVC_TEST(test_explain__a_connection_that_is_well)
 			  "nothing has failed; "
 			  "the peer has sent no message yet.");
 	assert_int_equal(pair.active->conn->qp.first_error.at_ns, 0);
-	assert_false(vbd_findings_bad(&explained.findings));
+	assert_false(vbd_verdicts_bad(&explained.verdicts));
 	assert_true(vbd_facts_dead_peer_detect_ms(&explained.facts, &ms));
 	assert_int_equal(ms, 336);
 	assert_string_equal(explained.facts.device, "fake0");
@@ -428,8 +428,9 @@ SVC_TEST(test_explain__a_request_that_ends_with_its_listener_says_so)
 	vbd_listener_delete(listener);
 	SVC_UNTIL(svc, asked->object.ended);
 	vbd_explain_connection(asked, NULL, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_LISTENER_DELETED);
-	assert_int_equal(explained.diagnoses.count, 1);
+	assert_ptr_equal(
+		explained.verdicts.causes[0].row, &vbd_cause_rows[VBD_CAUSE_LISTENER_DELETED]);
+	assert_int_equal(explained.verdicts.cause_count, 1);
 }
 
 SVC_TEST(test_explain__a_device_that_went_is_found_gone)
@@ -494,7 +495,8 @@ SVC_TEST(test_explain__the_facts_of_the_first_error_are_kept)
 	svc_ask_ports(svc);
 	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_PORT_NOT_ACTIVE));
-	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_INTERFACE_DOWN);
+	assert_ptr_equal(
+		explained.verdicts.causes[0].row, &vbd_cause_rows[VBD_CAUSE_INTERFACE_DOWN]);
 	assert_string_equal(explained.facts.netroute.netdev, "eth7");
 }
 
@@ -825,7 +827,7 @@ SVC_TEST(test_explain__the_way_to_the_peer_counts)
 	look.netroute.route_errnum = EHOSTUNREACH;
 	vbd_explain_connection(pair.active, &look, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(has(VBD_FINDING_NO_ROUTE));
-	assert_true(vbd_findings_bad(&explained.findings));
+	assert_true(vbd_verdicts_bad(&explained.verdicts));
 }
 
 /* A connection whose address was not resolved has no device. */
@@ -849,11 +851,12 @@ SVC_TEST(test_explain__a_dead_port_explains_that_an_address_is_not_resolved)
 	fake_netroute(&netroute);
 	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
 	explain_unresolved(svc);
-	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_HOST_GONE);
+	assert_ptr_equal(explained.verdicts.causes[0].row, &vbd_cause_rows[VBD_CAUSE_HOST_GONE]);
 	svc->device->port.state = IBV_PORT_DOWN;
 	svc_ask_ports(svc);
 	explain_unresolved(svc);
-	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_INTERFACE_DOWN);
+	assert_ptr_equal(
+		explained.verdicts.causes[0].row, &vbd_cause_rows[VBD_CAUSE_INTERFACE_DOWN]);
 	assert_said("port 1 of fake0 is down");
 }
 
@@ -929,7 +932,7 @@ SVC_TEST(test_explain__a_destination_leads_to_the_device_of_the_source)
 
 	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
 	vbd_explain_destination(svc->daemon, &to, &netroute, &explained);
-	assert_false(vbd_findings_bad(&explained.findings));
+	assert_false(vbd_verdicts_bad(&explained.verdicts));
 	assert_said(
 		"A connection to 10.0.0.9 would leave by lo over fake0 port 1 with GID index 0");
 	assert_said("(roce_v2, ipv4_mapped), path MTU 1024.");
@@ -958,7 +961,7 @@ SVC_TEST(test_explain__a_destination_that_rdma_does_not_reach)
 	netroute.route_errnum = ENETUNREACH;
 	vbd_explain_destination(svc->daemon, &to, &netroute, &explained);
 	assert_said("There is no route to the peer (ENETUNREACH).");
-	assert_int_equal(explained.findings.count, 1);
+	assert_int_equal(explained.verdicts.finding_count, 1);
 }
 
 SVC_TEST(test_explain__a_destination_is_chosen_as_a_connection_would)

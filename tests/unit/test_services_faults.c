@@ -69,16 +69,18 @@ static void assert_refused(struct svc *svc, const struct vbd_fault_spec *spec,
 static void assert_told(const struct vbd_connection *connection, const char *fault)
 {
 	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_true(explained.diagnoses.count > 0);
-	assert_int_equal(explained.diagnoses.items[0].code, VBD_CAUSE_FAULT_ON_PURPOSE);
-	assert_non_null(strstr(explained.diagnoses.items[0].text, fault));
+	assert_true(explained.verdicts.cause_count > 0);
+	assert_ptr_equal(
+		explained.verdicts.causes[0].row, &vbd_cause_rows[VBD_CAUSE_FAULT_ON_PURPOSE]);
+	assert_non_null(strstr(explained.verdicts.causes[0].text, fault));
 }
 
 static void assert_not_told(const struct vbd_connection *connection)
 {
 	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
-	for (size_t i = 0; i < explained.diagnoses.count; i++)
-		assert_int_not_equal(explained.diagnoses.items[i].code, VBD_CAUSE_FAULT_ON_PURPOSE);
+	for (size_t i = 0; i < explained.verdicts.cause_count; i++)
+		assert_ptr_not_equal(explained.verdicts.causes[i].row,
+			&vbd_cause_rows[VBD_CAUSE_FAULT_ON_PURPOSE]);
 }
 
 /* A send of @messages messages from the active side, or NULL for what can't begin. */

@@ -3,8 +3,7 @@
 
 #include "base/clock.h"
 #include "rdma/device/op.h"
-#include "rdma/diagnose/facts.h"
-#include "rdma/diagnose/cause.h"
+#include "rdma/diagnose/judge.h"
 #include "tests/unit/unit.h"
 
 #include <infiniband/verbs.h>

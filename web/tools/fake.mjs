@@ -22,7 +22,7 @@ const ENDS = {
 	peer_disconnect: ["The peer disconnected", "Nothing to do: the peer has closed."],
 };
 
-// The diagnosis of each end, as rdma/diagnose/cause_rows.h words it.
+// The diagnosis of each end, as rdma/diagnose/verdict_rows.h words it.
 const CAUSES = {
 	retry_exceeded: (host, device) => ({
 		cause: {

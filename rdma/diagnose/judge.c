@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/diagnose/cause.h"
+#include "rdma/diagnose/judge.h"
 
 #include "rdma/device/op.h"
 
@@ -132,70 +132,99 @@ enum vbd_outcome vbd_outcome_of_wait(enum vbd_conn_state state)
 
 _Static_assert(VBD_OUTCOME_COUNT <= 64, "outcomes are the bits of a uint64_t");
 
-const struct vbd_cause_row vbd_cause_rows[VBD_CAUSE_COUNT] = {
-#define ROW(sym, code, outcomes, needs, against, supports, weight, staged, text, advice) \
-	[VBD_CAUSE_##sym] = {                                                            \
-		code, outcomes, needs, against, supports, weight, staged, text, advice},
+VBD_ENUM_NAMES(vbd_finding_severity_name, enum vbd_finding_severity, VBD_FINDING_SEVERITY_MAP)
+
+/* The worst finding weighs most. */
+const struct vbd_verdict_row vbd_finding_rows[VBD_FINDING_COUNT] = {
+#define ROW(sym, code, finding, needed, excluding, detail, condition, hint) \
+	[VBD_FINDING_##sym] = {.name = code,                                \
+		.outcomes = UINT64_MAX,                                     \
+		.needs = needed,                                            \
+		.against = excluding,                                       \
+		.weight = 100 - VBD_FINDING_IS_##finding,                   \
+		.severity = VBD_FINDING_IS_##finding,                       \
+		.text = detail,                                             \
+		.advice = hint,                                             \
+		.when = condition},
+	VBD_FINDING_MAP(ROW)
+#undef ROW
+};
+
+const struct vbd_verdict_row vbd_cause_rows[VBD_CAUSE_COUNT] = {
+#define ROW(sym, ...) [VBD_CAUSE_##sym] = {__VA_ARGS__, NULL, VBD_FINDING_SEVERITY_COUNT},
 	VBD_CAUSE_MAP(ROW)
 #undef ROW
 };
 
-static unsigned int weight_of(const struct vbd_cause_row *row, vbd_clue_set clues)
+/* Each clue that supports a row adds so much to its weight. */
+#define SUPPORT 10
+
+/* A row that weighs less by itself is told only if there is no other. */
+#define LAST_RESORT 30
+
+static unsigned int weigh(const struct vbd_verdict_row *row, vbd_clue_set clues)
 {
 	unsigned int weight = row->weight;
 
 	for (vbd_clue_set left = row->supports & clues; left; left &= left - 1)
-		weight += VBD_CAUSE_SUPPORT;
+		weight += SUPPORT;
 	return weight;
 }
 
-static bool is_possible(const struct vbd_cause_row *row, unsigned int outcome, vbd_clue_set clues)
+static bool follows(const struct vbd_verdict_row *row, unsigned int outcome, vbd_clue_set clues)
 {
 	return (row->outcomes & UINT64_C(1) << outcome) && (clues & row->needs) == row->needs &&
 	       !(clues & row->against);
 }
 
-/* The best supported first. Returns their number. */
-static size_t find_possible(
-	unsigned int outcome, vbd_clue_set clues, enum vbd_cause_code codes[VBD_CAUSE_COUNT])
+/* The rows that follow, the heaviest first. Returns their number. */
+static size_t find(const struct vbd_verdict_row *rows, size_t count, unsigned int outcome,
+	vbd_clue_set clues, const struct vbd_verdict_row **found)
 {
-	size_t count = 0;
+	size_t found_count = 0;
 
-	for (unsigned int i = 0; i < VBD_CAUSE_COUNT; i++) {
-		unsigned int weight = weight_of(&vbd_cause_rows[i], clues);
-		size_t at = count;
+	for (size_t i = 0; i < count; i++) {
+		unsigned int weight = weigh(&rows[i], clues);
+		size_t at = found_count;
 
-		if (!is_possible(&vbd_cause_rows[i], outcome, clues))
+		if (!follows(&rows[i], outcome, clues))
 			continue;
-		for (; at > 0 && weight_of(&vbd_cause_rows[codes[at - 1]], clues) < weight; at--)
-			codes[at] = codes[at - 1];
-		codes[at] = (enum vbd_cause_code)i;
-		count++;
+		for (; at > 0 && weigh(found[at - 1], clues) < weight; at--)
+			found[at] = found[at - 1];
+		found[at] = &rows[i];
+		found_count++;
 	}
-	return count;
+	return found_count;
 }
 
-static void tell(enum vbd_cause_code code, vbd_clue_set clues, const struct vbd_facts *facts,
-	struct vbd_diagnosis *diagnosis)
+/* Returns the number of verdicts, at most @max. */
+static size_t judge(const struct vbd_verdict_row *rows, size_t count, size_t max,
+	const struct vbd_facts *facts, vbd_clue_set clues, struct vbd_verdict *ret_verdicts)
 {
-	const struct vbd_cause_row *row = &vbd_cause_rows[code];
+	const struct vbd_verdict_row *found[VBD_CAUSE_COUNT + VBD_FINDING_COUNT];
+	size_t found_count = find(rows, count, facts->incident.outcome, clues, found);
+	size_t told = 0;
 
-	diagnosis->code = code;
-	diagnosis->evidence = clues & (row->needs | row->supports);
-	(void)vbd_words_fill(row->text, facts, diagnosis->text, sizeof(diagnosis->text));
-	(void)vbd_words_fill(row->advice, facts, diagnosis->advice, sizeof(diagnosis->advice));
-}
+	for (; told < found_count && told < max; told++) {
+		const struct vbd_verdict_row *row = found[told];
+		struct vbd_verdict *verdict = &ret_verdicts[told];
 
-void vbd_causes_judge(const struct vbd_facts *facts, struct vbd_diagnoses *ret_diagnoses)
-{
-	enum vbd_cause_code codes[VBD_CAUSE_COUNT];
-	vbd_clue_set clues = vbd_clues_find(facts);
-	size_t count = find_possible(facts->incident.outcome, clues, codes);
-
-	ret_diagnoses->count = 0;
-	for (size_t i = 0; i < count && ret_diagnoses->count < VBD_DIAGNOSES_MAX; i++) {
-		if (i && vbd_cause_rows[codes[i]].weight < VBD_CAUSE_LAST_RESORT)
+		if (told && row->weight < LAST_RESORT)
 			break;
-		tell(codes[i], clues, facts, &ret_diagnoses->items[ret_diagnoses->count++]);
+		verdict->row = row;
+		verdict->evidence = clues & (row->needs | row->supports);
+		(void)vbd_words_fill(row->text, facts, verdict->text, sizeof(verdict->text));
+		(void)vbd_words_fill(row->advice, facts, verdict->advice, sizeof(verdict->advice));
 	}
+	return told;
+}
+
+void vbd_judge(const struct vbd_facts *facts, struct vbd_verdicts *ret_verdicts)
+{
+	vbd_clue_set clues = vbd_clues_find(facts);
+
+	ret_verdicts->cause_count = judge(vbd_cause_rows, VBD_CAUSE_COUNT, VBD_CAUSES_MAX, facts,
+		clues, ret_verdicts->causes);
+	ret_verdicts->finding_count = judge(vbd_finding_rows, VBD_FINDING_COUNT, VBD_FINDING_COUNT,
+		facts, clues, ret_verdicts->findings);
 }
