@@ -34,12 +34,6 @@ struct vbd_why {
 	const char *hint;   /* tells a user how to act */
 };
 
-/** vbd_why_kind_name - "wc_status" */
-const char *vbd_why_kind_name(enum vbd_why_kind kind);
-
-/** vbd_why_kind_heading - "Work completion statuses" */
-const char *vbd_why_kind_heading(enum vbd_why_kind kind);
-
 /** vbd_why_at - the row at an index, to list all rows; false after the last */
 bool vbd_why_at(size_t i, struct vbd_why *ret_why);
 
@@ -59,8 +53,5 @@ const char *vbd_why_reject_name(const struct vbd_error *error);
 
 /** vbd_why_hint - the hint of the row of an error, else the hint of its status */
 const char *vbd_why_hint(const struct vbd_error *error);
-
-/** vbd_why_is_named - compare with the name, ignoring case. Rows of two kinds can share a name. */
-bool vbd_why_is_named(const struct vbd_why *why, const char *name);
 
 #endif

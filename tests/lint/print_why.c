@@ -30,13 +30,15 @@ static void put_causes(const char *causes)
 	}
 }
 
-static void put_kind(enum vbd_why_kind kind)
+static VBD_ENUM_COLUMN(const char *, kind_heading, enum vbd_why_kind, VBD_WHY_KIND_MAP, 3)
+
+	static void put_kind(enum vbd_why_kind kind)
 {
 	struct vbd_why why;
 
 	(void)printf("\n## %s\n\n| name | %s | it means | likely causes | what to do |\n"
 		     "|---|---|---|---|---|\n",
-		vbd_why_kind_heading(kind), kind == VBD_WHY_PROBLEM ? "HTTP status" : "number");
+		kind_heading(kind), kind == VBD_WHY_PROBLEM ? "HTTP status" : "number");
 	for (size_t i = 0; vbd_why_at(i, &why); i++) {
 		if (why.kind != kind)
 			continue;
