@@ -356,7 +356,7 @@ struct reason_row {
 };
 
 static const struct reason_row reason_rows[VBD_REASON_COUNT] = {[VBD_REASON_NONE] = {VBD_OK, true},
-#define VBD_REASON_ROW(sym, clean) [VBD_REASON_##sym] = {VBD_E_##sym, clean},
+#define VBD_REASON_ROW(sym, clean, outcome) [VBD_REASON_##sym] = {VBD_E_##sym, clean},
 	VBD_REASON_MAP(VBD_REASON_ROW)
 #undef VBD_REASON_ROW
 };

@@ -12,36 +12,37 @@
 #include "base/enum.h"
 #include "base/error.h"
 
-/* X(SYMBOL of the status, clean) */
-#define VBD_REASON_MAP(X)           \
-	X(PEER_DISCONNECT, true)    \
-	X(LOCAL_CLOSE, true)        \
-	X(CANCELLED, true)          \
-	X(STOPPING, true)           \
-	X(DAEMON_DIED, false)       \
-	X(REJECTED, false)          \
-	X(REJECTED_LOCALLY, true)   \
-	X(UNREACHABLE, false)       \
-	X(NAME_NOT_RESOLVED, false) \
-	X(ADDR_ERROR, false)        \
-	X(ROUTE_ERROR, false)       \
-	X(CONNECT_ERROR, false)     \
-	X(TIMED_OUT, false)         \
-	X(RETRY_EXCEEDED, false)    \
-	X(PEER_SILENT, false)       \
-	X(RNR_EXCEEDED, false)      \
-	X(REMOTE_ACCESS, false)     \
-	X(REMOTE_OPERATION, false)  \
-	X(REMOTE_INVALID, false)    \
-	X(LOCAL_ERROR, false)       \
-	X(DEVICE_REMOVED, false)    \
-	X(QP_FATAL, false)          \
-	X(RESOURCE_ERROR, false)    \
-	X(PROTOCOL_ERROR, false)
+/* X(SYMBOL of the status, clean, outcome in explanations unless a deadline or a completion tells
+ * more: VBD_OUTCOME_… of rdma/diagnose/facts.h) */
+#define VBD_REASON_MAP(X)                        \
+	X(PEER_DISCONNECT, true, PEER_LEFT)      \
+	X(LOCAL_CLOSE, true, CLOSED)             \
+	X(CANCELLED, true, CANCELLED)            \
+	X(STOPPING, true, STOPPED)               \
+	X(DAEMON_DIED, false, STOPPED)           \
+	X(REJECTED, false, REJECTED)             \
+	X(REJECTED_LOCALLY, true, REJECTED_HERE) \
+	X(UNREACHABLE, false, UNANSWERED)        \
+	X(NAME_NOT_RESOLVED, false, NAMELESS)    \
+	X(ADDR_ERROR, false, UNRESOLVED)         \
+	X(ROUTE_ERROR, false, UNRESOLVED)        \
+	X(CONNECT_ERROR, false, HANDSHAKE)       \
+	X(TIMED_OUT, false, LATE)                \
+	X(RETRY_EXCEEDED, false, UNACKED)        \
+	X(PEER_SILENT, false, SILENT)            \
+	X(RNR_EXCEEDED, false, RNR)              \
+	X(REMOTE_ACCESS, false, ACCESS)          \
+	X(REMOTE_OPERATION, false, SERVICE)      \
+	X(REMOTE_INVALID, false, INVALID)        \
+	X(LOCAL_ERROR, false, REQUEST_FAILED)    \
+	X(DEVICE_REMOVED, false, DEVICE_LOST)    \
+	X(QP_FATAL, false, QP_FAILED)            \
+	X(RESOURCE_ERROR, false, RESOURCE)       \
+	X(PROTOCOL_ERROR, false, PROTOCOL)
 
 enum vbd_reason {
 	VBD_REASON_NONE,
-#define VBD_REASON_ENUM(sym, clean) VBD_REASON_##sym,
+#define VBD_REASON_ENUM(sym, ...) VBD_REASON_##sym,
 	VBD_REASON_MAP(VBD_REASON_ENUM)
 #undef VBD_REASON_ENUM
 		VBD_REASON_COUNT
