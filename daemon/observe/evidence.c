@@ -27,10 +27,7 @@ static bool is_to_ask_again(const struct keeping *keeping, const struct vbd_look
 
 static void take(struct vbd_connection *connection, const struct vbd_look *look)
 {
-	/* A second look finds counters that have gone on. */
-	if (!connection->kept->netroute_known)
-		vbd_look_take(connection, look, connection->kept);
-	vbd_look_take_reply(connection, look, connection->kept);
+	vbd_look_take(connection, look, connection->kept);
 	if (look->replied && look->report.known)
 		vbd_report_take(connection, &look->report, true);
 	else
@@ -94,7 +91,7 @@ static void look_again(struct vbd_connection *connection)
 {
 	if (!is_other_error(connection))
 		return;
-	vbd_explain_story(connection, NULL, &connection->kept->incident);
+	vbd_explain_incident(connection, NULL, &connection->kept->incident);
 	if (connection->keeping) {
 		VBD_CONTAINER_OF(connection->keeping, struct keeping, connection)->again = true;
 		return;
@@ -104,13 +101,16 @@ static void look_again(struct vbd_connection *connection)
 
 void vbd_evidence_keep(struct vbd_connection *connection)
 {
+	struct vbd_facts *facts;
+
 	if (connection->kept) {
 		look_again(connection);
 		return;
 	}
-	connection->kept = malloc(sizeof(*connection->kept));
-	if (!connection->kept)
+	facts = malloc(sizeof(*facts));
+	if (!facts)
 		return;
-	vbd_explain_gather(connection, NULL, connection->kept);
+	vbd_explain_gather(connection, NULL, facts);
+	connection->kept = facts;
 	look(connection, 1);
 }

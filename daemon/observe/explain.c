@@ -35,15 +35,12 @@ static void gather_fall(
 }
 
 static void gather_device(
-	const struct vbd_daemon *daemon, const struct vbd_conn *conn, struct vbd_facts *facts)
+	const struct vbd_conn *conn, struct vbd_device *device, struct vbd_facts *facts)
 {
-	struct vbd_device *device;
-
 	if (!*conn->device.name)
 		return;
 	facts->device_id = conn->device.id;
 	(void)snprintf(facts->device, sizeof(facts->device), "%s", conn->device.name);
-	device = vbd_fabric_device(daemon->fabric, conn->device.name);
 	facts->device_removed = device_removed(conn, device);
 	if (!device)
 		return;
@@ -57,9 +54,8 @@ static void gather_device(
 }
 
 static void gather_gids(
-	const struct vbd_daemon *daemon, const struct vbd_conn *conn, struct vbd_facts *facts)
+	const struct vbd_conn *conn, struct vbd_device *device, struct vbd_facts *facts)
 {
-	struct vbd_device *device = vbd_fabric_device(daemon->fabric, conn->device.name);
 	const struct vbd_qp_info *info = &conn->qp.info;
 	struct vbd_gid now;
 
@@ -91,13 +87,6 @@ static void gather_qp(const struct vbd_conn *conn, struct vbd_facts *facts)
 	facts->retry_count = info->retry_count;
 	facts->rnr_retry = info->rnr_retry;
 	facts->min_rnr_timer = info->min_rnr_timer;
-	facts->polled_busy = conn->qp.channel && conn->params.qp.poll == VBD_POLL_BUSY;
-	if (facts->polled_busy) {
-		const struct vbd_worker *worker = conn->qp.channel->worker;
-
-		facts->busy_on_worker = vbd_counter_get(&worker->busy_channels);
-		facts->spun_ms = vbd_counter_get(&worker->spun_ns) / VBD_NS_PER_MS;
-	}
 	facts->depth_known = info->sends_known && facts->reliable;
 	facts->initiator_depth = info->initiator_depth;
 	facts->responder_resources = info->responder_resources;
@@ -106,17 +95,28 @@ static void gather_qp(const struct vbd_conn *conn, struct vbd_facts *facts)
 		facts->peer_reads = conn->peer_responder_resources;
 }
 
-static void gather_counts(const struct vbd_conn *conn, struct vbd_facts *facts)
+static void gather_worker(const struct vbd_qp *qp, struct vbd_facts *facts)
 {
-	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
-		uint64_t flushed = vbd_counter_get(&vbd_qp_op_counters(&conn->qp, op)->flushed);
+	facts->polled_busy = true;
+	facts->busy_on_worker = vbd_counter_get(&qp->channel->worker->busy_channels);
+	facts->spun_ms = vbd_counter_get(&qp->channel->worker->spun_ns) / VBD_NS_PER_MS;
+}
 
-		if (op == VBD_OP_RECV)
-			facts->flushed_receives += flushed;
-		else
-			facts->flushed_sends += flushed;
+static void gather_queues(const struct vbd_connection *connection, struct vbd_facts *facts)
+{
+	const struct vbd_conn *conn = connection->conn;
+	const struct vbd_conn_params *params = &conn->params;
+
+	if (params->qp.service == VBD_SERVICE_INBOX && !params->qp.srq_id) {
+		facts->inbox_messages = connection->inbox.count;
+		facts->inbox_capacity = params->qp.rq_depth;
 	}
-	facts->lost_packets = conn->lost_packets;
+	if (conn->qp.srq) {
+		facts->srq_id = params->qp.srq_id;
+		facts->srq_posted = vbd_counter_get(&conn->qp.srq->posted);
+	}
+	if (conn->qp.channel && params->qp.poll == VBD_POLL_BUSY)
+		gather_worker(&conn->qp, facts);
 }
 
 /* Read the queue of the connection's listener, if that still exists. */
@@ -134,56 +134,40 @@ static void gather_listener(const struct vbd_connection *connection, struct vbd_
 	facts->waiting = ((const struct vbd_listener *)(const void *)object)->waiting;
 }
 
-static void gather_state(const struct vbd_connection *connection, struct vbd_facts *facts)
+/* The facts that would mislead later: the interface is up again, the inbox is gone. */
+static void gather_passing(const struct vbd_connection *connection, struct vbd_facts *facts)
 {
+	const struct vbd_daemon *daemon = connection->object.registry->daemon;
 	const struct vbd_conn *conn = connection->conn;
-	const struct vbd_conn_params *params = &conn->params;
+	struct vbd_device *device = vbd_fabric_device(daemon->fabric, conn->device.name);
 
-	facts->open = !vbd_conn_state_terminal(conn->state);
-	facts->established = conn->state == VBD_CONN_ESTABLISHED;
 	facts->hung_up = conn->qp.reason == VBD_REASON_PEER_DISCONNECT;
 	facts->watched = connection->probe || vbd_qp_heartbeat(&conn->qp);
 	if (facts->open && !facts->established && conn->deadline_ms) {
 		facts->deadline_ms = conn->deadline_ms;
 		facts->waited_ms = (vbd_clock_mono_ns() - conn->deadline_since_ns) / VBD_NS_PER_MS;
 	}
-	if (params->qp.service == VBD_SERVICE_INBOX && !params->qp.srq_id) {
-		facts->inbox_messages = connection->inbox.count;
-		facts->inbox_capacity = params->qp.rq_depth;
-	}
-	if (conn->qp.srq) {
-		facts->srq_id = params->qp.srq_id;
-		facts->srq_posted = vbd_counter_get(&conn->qp.srq->posted);
-	}
+	gather_device(conn, device, facts);
+	gather_gids(conn, device, facts);
+	gather_qp(conn, facts);
+	gather_queues(connection, facts);
+	gather_listener(connection, facts);
 }
 
-void vbd_explain_gather(const struct vbd_connection *connection, const struct vbd_look *look,
-	struct vbd_facts *ret_facts)
+static void gather_counts(const struct vbd_conn *conn, struct vbd_facts *facts)
 {
-	const struct vbd_conn *conn = connection->conn;
-
-	*ret_facts = (struct vbd_facts){0};
-	gather_state(connection, ret_facts);
-	gather_device(connection->object.registry->daemon, conn, ret_facts);
-	gather_gids(connection->object.registry->daemon, conn, ret_facts);
-	gather_qp(conn, ret_facts);
-	gather_counts(conn, ret_facts);
-	gather_listener(connection, ret_facts);
-	vbd_explain_incident(connection, look, &ret_facts->incident);
-}
-
-/* A later error can show what the first one was about, and the flushes come last. */
-static void recall(const struct vbd_connection *connection, struct vbd_facts *facts)
-{
-	*facts = *connection->kept;
-	facts->open = !vbd_conn_state_terminal(connection->conn->state);
-	facts->established = false;
 	facts->flushed_sends = facts->flushed_receives = 0;
-	gather_counts(connection->conn, facts);
-	vbd_explain_story(connection, NULL, &facts->incident);
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
+		uint64_t flushed = vbd_counter_get(&vbd_qp_op_counters(&conn->qp, op)->flushed);
+
+		if (op == VBD_OP_RECV)
+			facts->flushed_receives += flushed;
+		else
+			facts->flushed_sends += flushed;
+	}
+	facts->lost_packets = conn->lost_packets;
 }
 
-/* A report may come after the facts of the first error were kept. */
 static void gather_report(const struct vbd_connection *connection, struct vbd_facts *facts)
 {
 	const struct vbd_peer_report *report = connection->peer_report;
@@ -197,20 +181,23 @@ static void gather_report(const struct vbd_connection *connection, struct vbd_fa
 	facts->judged_over_bytes = report->over_bytes;
 }
 
-static void gather(const struct vbd_connection *connection, const struct vbd_look *look,
-	struct vbd_facts *facts)
+void vbd_explain_gather(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *ret_facts)
 {
-	if (connection->kept)
-		recall(connection, facts);
-	else
-		vbd_explain_gather(connection, look, facts);
-	gather_report(connection, facts);
+	const struct vbd_conn *conn = connection->conn;
+
+	*ret_facts = connection->kept ? *connection->kept : (struct vbd_facts){.incident.op = -1};
+	ret_facts->open = !vbd_conn_state_terminal(conn->state);
+	ret_facts->established = conn->state == VBD_CONN_ESTABLISHED;
+	if (!connection->kept)
+		gather_passing(connection, ret_facts);
+	gather_counts(conn, ret_facts);
+	vbd_explain_incident(connection, look, &ret_facts->incident);
+	gather_report(connection, ret_facts);
+	ret_facts->memlock_known = true;
+	vbd_memlock(&ret_facts->locked_bytes, &ret_facts->lock_limit_bytes);
 	if (look)
-		vbd_look_take_reply(connection, look, facts);
-	facts->memlock_known = true;
-	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
-	if (look && (!connection->kept || !facts->netroute_known))
-		vbd_look_take(connection, look, facts);
+		vbd_look_take(connection, look, ret_facts);
 }
 
 /* --- what came before ------------------------------------------------------------------------- */
@@ -399,7 +386,7 @@ static void hide_strangers(
 void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_caller *reader, enum vbd_role role, struct vbd_explanation *ret_explanation)
 {
-	gather(connection, look, &ret_explanation->facts);
+	vbd_explain_gather(connection, look, &ret_explanation->facts);
 	hide_words(role, &ret_explanation->facts.incident);
 	hide_strangers(connection, reader, &ret_explanation->facts);
 	vbd_judge(&ret_explanation->facts, &ret_explanation->verdicts);

@@ -53,14 +53,10 @@ enum vbd_status vbd_look_at_route(struct vbd_daemon *daemon, struct vbd_caller *
 	const struct sockaddr_storage *dst, const struct sockaddr_storage *src, vbd_look_cb cb,
 	void *arg, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_look_take - set the facts that follow from @look for @connection: its route, and by how much
- * the counters rose since its incident began */
+/** vbd_look_take - set the facts that follow from @look for @connection, at once, while a reply is
+ * new: what the peer's verbsd replied; and unless the facts that are kept have them, its route, and
+ * by how much the counters rose since its incident began */
 void vbd_look_take(const struct vbd_connection *connection, const struct vbd_look *look,
-	struct vbd_facts *facts);
-
-/** vbd_look_take_reply - set the facts that follow from the reply of the peer's verbsd, if any
- * came: at once, while the reply is new */
-void vbd_look_take_reply(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_facts *facts);
 
 struct vbd_explanation {
@@ -87,19 +83,16 @@ bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_s
 void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_caller *reader, enum vbd_role role, struct vbd_explanation *ret_explanation);
 
-/** vbd_explain_gather - the facts of a connection as they are now, without its route and counters
+/** vbd_explain_gather - the facts of a connection: `kept` if they are kept, with those that may
+ * still change after the first error; else all as they are now
  * @look: as for vbd_explain_connection() */
 void vbd_explain_gather(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_facts *ret_facts);
 
-/** vbd_explain_incident - the incident of a connection: how it failed, or why it waits
+/** vbd_explain_incident - set the incident of a connection: how it failed, or why it waits. If
+ * facts are kept, only members that may still change after the first error.
  * @look: as for vbd_explain_connection() */
 void vbd_explain_incident(const struct vbd_connection *connection, const struct vbd_look *look,
-	struct vbd_incident *ret_incident);
-
-/** vbd_explain_story - set the members of an incident that may change after the first error; the
- * others keep what was known then */
-void vbd_explain_story(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_incident *incident);
 
 /** vbd_explain_request - set the request of @connection that failed, or waits longest for the peer;

@@ -321,7 +321,7 @@ static void gather_fault(const struct vbd_connection *connection, struct vbd_inc
 		incident->fault = vbd_fault_effect_name(VBD_FAULT_DELAY_COMPLETIONS);
 }
 
-void vbd_explain_story(const struct vbd_connection *connection, const struct vbd_look *look,
+void vbd_explain_incident(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_incident *incident)
 {
 	const struct vbd_conn *conn = connection->conn;
@@ -336,13 +336,8 @@ void vbd_explain_story(const struct vbd_connection *connection, const struct vbd
 	else
 		gather_wait(conn, look, incident);
 	gather_fault(connection, incident);
-}
-
-void vbd_explain_incident(const struct vbd_connection *connection, const struct vbd_look *look,
-	struct vbd_incident *ret_incident)
-{
-	*ret_incident = (struct vbd_incident){.op = -1};
-	vbd_explain_story(connection, look, ret_incident);
-	gather_open_memory(connection, ret_incident);
-	gather_tcp(connection->conn, ret_incident);
+	if (connection->kept)
+		return;
+	gather_open_memory(connection, incident);
+	gather_tcp(conn, incident);
 }

@@ -172,6 +172,20 @@ static void take_counters(const struct vbd_look *look, const struct vbd_trace_sa
 					      : 0;
 }
 
+static void take_reply(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *facts)
+{
+	uint64_t since_ns = connection->conn->established_ns;
+
+	if (!look->replied)
+		return;
+	facts->peer_replied = true;
+	facts->peer_anew = since_ns && look->report.uptime_ms <
+					       (vbd_clock_mono_ns() - since_ns) / VBD_NS_PER_MS;
+	if (look->report.known)
+		facts->peer_report = look->report;
+}
+
 void vbd_look_take(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_facts *facts)
 {
@@ -181,6 +195,10 @@ void vbd_look_take(const struct vbd_connection *connection, const struct vbd_loo
 	struct sockaddr_storage local, peer;
 	uint64_t since_ns = facts->incident.since_ns ? facts->incident.since_ns : conn->created_ns;
 
+	take_reply(connection, look, facts);
+	/* A second look finds counters that have gone on. */
+	if (connection->kept && facts->netroute_known)
+		return;
 	facts->asked = look->asked;
 	facts->answered = look->answered;
 	facts->rtt_ns = look->rtt_ns;
@@ -194,18 +212,4 @@ void vbd_look_take(const struct vbd_connection *connection, const struct vbd_loo
 		take_counters(look, before, &facts->incident);
 	facts->incident.traces[VBD_TRACE_MRA_CAME] =
 		answers_beyond(connection, facts->incident.traces[VBD_TRACE_MRA_CAME]);
-}
-
-void vbd_look_take_reply(const struct vbd_connection *connection, const struct vbd_look *look,
-	struct vbd_facts *facts)
-{
-	uint64_t since_ns = connection->conn->established_ns;
-
-	if (!look->replied)
-		return;
-	facts->peer_replied = true;
-	facts->peer_anew = since_ns && look->report.uptime_ms <
-					       (vbd_clock_mono_ns() - since_ns) / VBD_NS_PER_MS;
-	if (look->report.known)
-		facts->peer_report = look->report;
 }
