@@ -20,11 +20,11 @@ static void put_dgid(
 {
 	char text[VBD_GID_TEXT_BYTES];
 
-	if (!vbd_begin_object_if(out, name, facts->dgid_known))
+	if (!vbd_begin_object_if(out, name, facts->qp.gid_known))
 		return;
-	vbd_put_text(out, "gid", vbd_gid_text(facts->dgid, text));
-	vbd_put_text(out, "type", came_up && facts->sgid_known ? facts->sgid.type : NULL);
-	vbd_put_text(out, "scope", vbd_gid_scope(facts->dgid));
+	vbd_put_text(out, "gid", vbd_gid_text(facts->qp.dgid, text));
+	vbd_put_text(out, "type", came_up && facts->qp.sgid_known ? facts->qp.sgid.type : NULL);
+	vbd_put_text(out, "scope", vbd_gid_scope(facts->qp.dgid));
 	vbd_end(out);
 }
 
@@ -45,17 +45,17 @@ static void put_device(struct vbd_encoder *out, const struct vbd_facts *facts)
 
 static void put_timers(struct vbd_encoder *out, const struct vbd_facts *facts)
 {
-	const bool known = facts->timers_known && facts->reliable;
+	const bool known = facts->qp.sends_known && facts->reliable;
 	uint64_t ms = 0;
 	bool ends = vbd_facts_dead_peer_detect_ms(facts, &ms);
 
-	vbd_put_u64_or_null(out, "ack_timeout_ns", known && facts->ack_timeout,
-		vbd_ack_timeout_ns(facts->ack_timeout));
-	vbd_put_u64_or_null(out, "retry_count", known, facts->retry_count);
+	vbd_put_u64_or_null(out, "ack_timeout_ns", known && facts->qp.ack_timeout,
+		vbd_ack_timeout_ns(facts->qp.ack_timeout));
+	vbd_put_u64_or_null(out, "retry_count", known, facts->qp.retry_count);
 	vbd_put_u64_or_null(out, "dead_peer_detect_ms", ends, ms);
 	vbd_put_u64_or_null(
-		out, "min_rnr_timer_ns", known, vbd_min_rnr_timer_ns(facts->min_rnr_timer));
-	vbd_put_u64_or_null(out, "rnr_retry", known, facts->rnr_retry);
+		out, "min_rnr_timer_ns", known, vbd_min_rnr_timer_ns(facts->qp.min_rnr_timer));
+	vbd_put_u64_or_null(out, "rnr_retry", known, facts->qp.rnr_retry);
 }
 
 static void put_backlog(struct vbd_encoder *out, const char *name, const struct vbd_facts *facts)
@@ -113,13 +113,13 @@ static void put_facts(
 
 	vbd_begin_object(out, name);
 	put_device(out, facts);
-	if (facts->sgid_known)
-		vbd_put_gid(out, "sgid", &facts->sgid);
+	if (facts->qp.sgid_known)
+		vbd_put_gid(out, "sgid", &facts->qp.sgid);
 	else
 		vbd_put_null(out, "sgid");
 	put_dgid(out, "dgid", facts, came_up);
 	vbd_put_u64_or_null(
-		out, "path_mtu_bytes", facts->path_mtu_bytes != 0, facts->path_mtu_bytes);
+		out, "path_mtu_bytes", facts->qp.path_mtu_bytes != 0, facts->qp.path_mtu_bytes);
 	put_timers(out, facts);
 	put_backlog(out, "listener", facts);
 	put_memlock(out, "memlock", facts);

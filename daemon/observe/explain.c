@@ -53,46 +53,27 @@ static void gather_device(
 			vbd_device_port(device, conn->port_num, &facts->port, NULL) == VBD_OK;
 }
 
-static void gather_gids(
+static void gather_qp(
 	const struct vbd_conn *conn, struct vbd_device *device, struct vbd_facts *facts)
 {
 	const struct vbd_qp_info *info = &conn->qp.info;
 	struct vbd_gid now;
 
-	if (info->iwarp)
-		return;
-	facts->dgid_known = info->gid_known;
-	memcpy(facts->dgid, info->dgid, sizeof(facts->dgid));
-	facts->sgid_known = info->sgid_known;
-	facts->sgid = info->sgid;
-	if (!facts->open || !info->sgid_known || facts->device_removed || !device)
-		return;
-	facts->sgid_gone = vbd_device_recent_gid(device, info->sgid.port_num, info->sgid.gid_index,
-				   &now) != VBD_OK ||
-			   memcmp(now.raw, info->sgid.raw, sizeof(now.raw)) != 0;
-}
-
-static void gather_qp(const struct vbd_conn *conn, struct vbd_facts *facts)
-{
-	const struct vbd_qp_info *info = &conn->qp.info;
-
+	if (!info->iwarp)
+		facts->qp = *info;
+	if (!info->path_known)
+		facts->qp.path_mtu_bytes = 0;
 	facts->reliable = conn->params.qp.transport == VBD_TRANSPORT_RC;
 	facts->iwarp = facts->iwarp || info->iwarp;
-	facts->soft_roce = info->soft_roce;
-	facts->path_mtu_bytes = info->path_known && !info->iwarp ? info->path_mtu_bytes : 0;
 	facts->mtu_asked = conn->params.path_mtu_bytes != 0;
 	facts->cm_mtu_bytes = conn->cm_mtu_bytes;
-	facts->timers_known = info->sends_known && !info->iwarp;
-	facts->ack_timeout = info->ack_timeout;
-	facts->retry_count = info->retry_count;
-	facts->rnr_retry = info->rnr_retry;
-	facts->min_rnr_timer = info->min_rnr_timer;
-	facts->depth_known = info->sends_known && facts->reliable;
-	facts->initiator_depth = info->initiator_depth;
-	facts->responder_resources = info->responder_resources;
 	/* The peer lowers those of a reply from here. */
 	if (!conn->passive && !conn->manual && conn->peer_responder_resources != VBD_DEPTH_UNKNOWN)
 		facts->peer_reads = conn->peer_responder_resources;
+	if (facts->open && facts->qp.sgid_known && !facts->device_removed && device)
+		facts->sgid_gone = vbd_device_recent_gid(device, info->sgid.port_num,
+					   info->sgid.gid_index, &now) != VBD_OK ||
+				   memcmp(now.raw, info->sgid.raw, sizeof(now.raw)) != 0;
 }
 
 static void gather_worker(const struct vbd_qp *qp, struct vbd_facts *facts)
@@ -148,8 +129,7 @@ static void gather_passing(const struct vbd_connection *connection, struct vbd_f
 		facts->waited_ms = (vbd_clock_mono_ns() - conn->deadline_since_ns) / VBD_NS_PER_MS;
 	}
 	gather_device(conn, device, facts);
-	gather_gids(conn, device, facts);
-	gather_qp(conn, facts);
+	gather_qp(conn, device, facts);
 	gather_queues(connection, facts);
 	gather_listener(connection, facts);
 }

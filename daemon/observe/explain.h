@@ -130,14 +130,9 @@ void vbd_explain_destination(const struct vbd_daemon *daemon,
 	const struct vbd_destination *destination, const struct vbd_pv_netroute *netroute,
 	struct vbd_explanation *ret_explanation);
 
-/** vbd_explain_dead_port - of a connection or destination without a device: is the port that leads
- * to @dst down? Sets device, port and local GID of @facts if so, else nothing. After
- * vbd_explain_netroute(). */
-void vbd_explain_dead_port(
-	const struct vbd_daemon *daemon, const struct sockaddr *dst, struct vbd_facts *facts);
-
-/** vbd_explain_netroute - set the facts that follow from @netroute */
+/** vbd_explain_netroute - set the facts that follow from @netroute to @dst, NULL if unknown;
+ * without a device, and if the port that leads there is down, that port with its device and GID */
 void vbd_explain_netroute(const struct vbd_daemon *daemon, const struct vbd_pv_netroute *netroute,
-	struct vbd_facts *facts);
+	const struct sockaddr *dst, struct vbd_facts *facts);
 
 #endif

@@ -50,8 +50,48 @@ static void find_devices(const struct vbd_daemon *daemon, struct search *search,
 	unload(search);
 }
 
+/* Set the device that rdma_cm would choose, that of the source address, with its port and GID. */
+static void find_way(const struct vbd_daemon *daemon, const struct sockaddr *src,
+	struct search *search, struct vbd_facts *facts)
+{
+	vbd_list_for_each (link, &daemon->fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+		const struct vbd_gid *gid = NULL;
+
+		if (load(device, search))
+			gid = vbd_source_find(
+				search->gids, search->gid_count, search->interfaces, src);
+		if (!gid)
+			continue;
+		facts->device_id = device->id;
+		(void)snprintf(facts->device, sizeof(facts->device), "%s", device->name);
+		facts->iwarp = vbd_device_is_iwarp(device);
+		facts->qp.sgid_known = !facts->iwarp;
+		facts->qp.sgid = *gid;
+		facts->port_known =
+			vbd_device_port(device, gid->port_num, &facts->port, NULL) == VBD_OK;
+		break;
+	}
+	unload(search);
+}
+
+/* An interface that is down has no route: there is none, or one by another interface. */
+static void find_dead_port(const struct vbd_daemon *daemon, const struct sockaddr *dst,
+	struct search *search, struct vbd_facts *facts)
+{
+	const struct sockaddr *src = (const struct sockaddr *)&facts->netroute.src;
+	struct vbd_facts way = *facts;
+
+	if (facts->netroute.route_errnum || !facts->netroute_has_rdma)
+		src = vbd_source_that_is_down(search->interfaces, dst);
+	if (src && src->sa_family)
+		find_way(daemon, src, search, &way);
+	if (way.port_known && way.port.state != IBV_PORT_ACTIVE)
+		*facts = way;
+}
+
 void vbd_explain_netroute(const struct vbd_daemon *daemon, const struct vbd_pv_netroute *netroute,
-	struct vbd_facts *facts)
+	const struct sockaddr *dst, struct vbd_facts *facts)
 {
 	struct search search = {.interfaces = daemon->fabric->interfaces};
 
@@ -59,6 +99,8 @@ void vbd_explain_netroute(const struct vbd_daemon *daemon, const struct vbd_pv_n
 	facts->netroute = *netroute;
 	if (!netroute->route_errnum)
 		find_devices(daemon, &search, netroute->netdev, facts);
+	if (dst && !*facts->device && !netroute->local)
+		find_dead_port(daemon, dst, &search, facts);
 }
 
 enum vbd_status vbd_destination_choose(
@@ -88,68 +130,6 @@ enum vbd_status vbd_destination_choose(
 	return status;
 }
 
-/* A device, with the port and the GID for packets from an address. */
-struct way {
-	struct vbd_device *device; /* NULL: no device has the address */
-	struct vbd_gid gid;
-	bool port_known;
-	struct vbd_port port;
-};
-
-/* Find the device that rdma_cm would choose: the device of the source address. */
-static void find_way(const struct vbd_daemon *daemon, const struct sockaddr *src,
-	struct search *search, struct way *ret_way)
-{
-	*ret_way = (struct way){0};
-	vbd_list_for_each (link, &daemon->fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-		const struct vbd_gid *gid = NULL;
-
-		if (load(device, search))
-			gid = vbd_source_find(
-				search->gids, search->gid_count, search->interfaces, src);
-		if (!gid)
-			continue;
-		ret_way->device = device;
-		ret_way->gid = *gid;
-		ret_way->port_known =
-			vbd_device_port(device, gid->port_num, &ret_way->port, NULL) == VBD_OK;
-		break;
-	}
-	unload(search);
-}
-
-static void take_way(const struct way *way, struct vbd_facts *facts)
-{
-	if (!way->device)
-		return;
-	facts->device_id = way->device->id;
-	(void)snprintf(facts->device, sizeof(facts->device), "%s", way->device->name);
-	facts->iwarp = vbd_device_is_iwarp(way->device);
-	facts->sgid_known = !facts->iwarp;
-	facts->sgid = way->gid;
-	facts->port_known = way->port_known;
-	facts->port = way->port;
-}
-
-void vbd_explain_dead_port(
-	const struct vbd_daemon *daemon, const struct sockaddr *dst, struct vbd_facts *facts)
-{
-	const struct sockaddr *src = (const struct sockaddr *)&facts->netroute.src;
-	struct search search = {.interfaces = daemon->fabric->interfaces};
-	struct way way = {0};
-
-	if (*facts->device || facts->netroute.local)
-		return;
-	/* An interface that is down has no route: there is none, or one by another interface. */
-	if (facts->netroute.route_errnum || !facts->netroute_has_rdma)
-		src = vbd_source_that_is_down(search.interfaces, dst);
-	if (src && src->sa_family)
-		find_way(daemon, src, &search, &way);
-	if (way.port_known && way.port.state != IBV_PORT_ACTIVE)
-		take_way(&way, facts);
-}
-
 /* The path MTU that the kernel would choose (cma_resolve_iboe_route(), 6.1). */
 static uint32_t path_mtu(const struct vbd_facts *facts)
 {
@@ -170,18 +150,14 @@ static void gather(const struct vbd_daemon *daemon, const struct vbd_destination
 	const struct sockaddr_storage *src =
 		destination->src.ss_family ? &destination->src : &netroute->src;
 	struct search search = {.interfaces = daemon->fabric->interfaces};
-	struct way way;
 
-	*facts = (struct vbd_facts){.destination = true};
-	facts->memlock_known = true;
+	*facts = (struct vbd_facts){.destination = true, .memlock_known = true};
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
-	vbd_explain_netroute(daemon, netroute, facts);
-	vbd_explain_dead_port(daemon, (const struct sockaddr *)&destination->addr, facts);
+	vbd_explain_netroute(daemon, netroute, (const struct sockaddr *)&destination->addr, facts);
 	if (netroute->route_errnum || !src->ss_family)
 		return;
-	find_way(daemon, (const struct sockaddr *)src, &search, &way);
-	take_way(&way, facts);
-	facts->path_mtu_bytes = path_mtu(facts);
+	find_way(daemon, (const struct sockaddr *)src, &search, facts);
+	facts->qp.path_mtu_bytes = path_mtu(facts);
 	/* A local address is routed through lo, so netroute_has_rdma means nothing for it. */
 	facts->sgid_none = !*facts->device && (netroute->local || facts->netroute_has_rdma);
 	if (!*facts->device)
@@ -202,15 +178,16 @@ static void summarise(const struct vbd_destination *destination,
 			text, room, "RDMA does not reach %s: %s", addr, verdicts->findings[0].text);
 		return;
 	}
-	if (facts->path_mtu_bytes)
-		(void)snprintf(mtu, sizeof(mtu), ", path MTU %u", facts->path_mtu_bytes);
-	if (facts->sgid_known)
+	if (facts->qp.path_mtu_bytes)
+		(void)snprintf(mtu, sizeof(mtu), ", path MTU %u", facts->qp.path_mtu_bytes);
+	if (facts->qp.sgid_known)
 		(void)snprintf(text, room,
 			"A connection to %s would leave by %s over %s port %u with GID index %u "
 			"(%s, %s)%s.",
-			addr, *facts->sgid.netdev ? facts->sgid.netdev : facts->netroute.netdev,
-			facts->device, facts->port.port_num, facts->sgid.gid_index,
-			facts->sgid.type, facts->sgid.scope, mtu);
+			addr,
+			*facts->qp.sgid.netdev ? facts->qp.sgid.netdev : facts->netroute.netdev,
+			facts->device, facts->port.port_num, facts->qp.sgid.gid_index,
+			facts->qp.sgid.type, facts->qp.sgid.scope, mtu);
 	else
 		(void)snprintf(text, room, "A connection to %s would leave by %s over %s.", addr,
 			facts->netroute.netdev, *facts->device ? facts->device : "no known device");

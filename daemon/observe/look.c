@@ -5,7 +5,6 @@
 #include "daemon/connections/peer_reports.h"
 #include "daemon/core/traces.h"
 #include "daemon/observe/report.h"
-#include "rdma/device/port_counters.h"
 
 /* An open connection asks its peer again after this time. */
 #define ANSWER_FRESH_NS (2 * VBD_NS_PER_S)
@@ -88,15 +87,6 @@ static bool is_to_report(const struct vbd_connection *connection)
 	return vbd_explain_unheard(connection);
 }
 
-/* A message of the CM would make some devices deaf: see rdma/device/port_counters.h. */
-static void prepare_question(const struct vbd_connection *connection, struct vbd_device *device,
-	struct vbd_pv_question *question)
-{
-	if (device && device->state == VBD_DEVICE_PRESENT && !vbd_cm_must_not_send(device) &&
-		is_to_report(connection))
-		vbd_report_question(connection, false, question);
-}
-
 static enum vbd_status start(struct job *job, struct vbd_daemon *daemon, struct vbd_caller *owner,
 	vbd_look_cb cb, void *arg, struct vbd_error *err)
 {
@@ -121,10 +111,10 @@ enum vbd_status vbd_look_begin(
 
 	if (!job)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to look for a route");
-	if (vbd_explain_ends(connection, &job->question.src, &job->question.dst))
-		prepare_question(connection, device, &job->question);
-	else
+	if (!vbd_explain_ends(connection, &job->question.src, &job->question.dst))
 		job->question.dst.ss_family = AF_UNSPEC;
+	else if (is_to_report(connection))
+		vbd_report_question(connection, false, &job->question);
 	if (device) {
 		(void)snprintf(job->device, sizeof(job->device), "%s", device->name);
 		(void)snprintf(job->ibdev_path, sizeof(job->ibdev_path), "%s", device->ibdev_path);
@@ -193,6 +183,7 @@ void vbd_look_take(const struct vbd_connection *connection, const struct vbd_loo
 	const struct vbd_conn *conn = connection->conn;
 	const struct vbd_trace_sample *before = NULL;
 	struct sockaddr_storage local, peer;
+	bool known;
 	uint64_t since_ns = facts->incident.since_ns ? facts->incident.since_ns : conn->created_ns;
 
 	take_reply(connection, look, facts);
@@ -202,10 +193,10 @@ void vbd_look_take(const struct vbd_connection *connection, const struct vbd_loo
 	facts->asked = look->asked;
 	facts->answered = look->answered;
 	facts->rtt_ns = look->rtt_ns;
+	known = vbd_explain_ends(connection, &local, &peer);
 	if (look->netroute_known)
-		vbd_explain_netroute(daemon, &look->netroute, facts);
-	if (look->netroute_known && vbd_explain_ends(connection, &local, &peer))
-		vbd_explain_dead_port(daemon, (const struct sockaddr *)&peer, facts);
+		vbd_explain_netroute(daemon, &look->netroute,
+			known ? (const struct sockaddr *)&peer : NULL, facts);
 	if (look->counted)
 		before = vbd_traces_before(daemon, conn->device.name, since_ns);
 	if (before && before->at_ns < look->counted_ns)

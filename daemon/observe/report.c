@@ -65,7 +65,15 @@ static bool settles(const uint8_t *bytes, size_t count)
 	return vbd_report_read(bytes, count, &report) && report.known;
 }
 
-static bool may_ask(const struct vbd_connection *connection)
+/* A message of the CM would make some devices deaf: see rdma/device/port_counters.h. */
+static bool may_send(const struct vbd_conn *conn)
+{
+	struct vbd_device *device = vbd_fabric_device(conn->fabric, conn->device.name);
+
+	return device && device->state == VBD_DEVICE_PRESENT && !vbd_cm_must_not_send(device);
+}
+
+static bool may_report(const struct vbd_connection *connection)
 {
 	const struct vbd_qp_info *info = &connection->conn->qp.info;
 
@@ -80,8 +88,10 @@ void vbd_report_question(
 
 	static_assert(VBD_REPORT_BYTES <= VBD_PV_QUESTION_BYTES, "a report fits into a question");
 	static_assert(VBD_REPORT_BYTES <= VBD_PV_REPLY_BYTES, "and into a reply");
+	if (!may_send(connection->conn))
+		return;
 	question->settles = settles;
-	if (!may_ask(connection))
+	if (!may_report(connection))
 		return;
 	report_on(connection, &report);
 	if (stopping) {
@@ -280,13 +290,6 @@ static struct vbd_connection *find(struct vbd_daemon *daemon, const struct socka
 	return connection;
 }
 
-/* On a connection to its own address this daemon asks all verbsd of the host, itself among them. */
-static bool is_own_question(struct vbd_daemon *daemon, const struct sockaddr *peer,
-	const char *device_name, const struct vbd_report *theirs)
-{
-	return find(daemon, peer, device_name, theirs->lqpn, theirs->rqpn) != NULL;
-}
-
 bool vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 	const char *device_name, const struct vbd_report *theirs, struct vbd_report *ret_ours)
 {
@@ -298,8 +301,10 @@ bool vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 	}
 	connection = find(daemon, peer, device_name, theirs->rqpn, theirs->lqpn);
 	*ret_ours = (struct vbd_report){.op = -1, .uptime_ms = uptime_ms(daemon)};
+	/* On a connection to its own address this daemon asks all verbsd of the host, itself among
+	 * them. */
 	if (!connection)
-		return !is_own_question(daemon, peer, device_name, theirs);
+		return !find(daemon, peer, device_name, theirs->lqpn, theirs->rqpn);
 	/* The device has moved the queue pair to ERR if it refused the request. */
 	if (theirs->reason == VBD_REASON_REMOTE_ACCESS) {
 		vbd_conn_check_qp(connection->conn);
@@ -345,19 +350,11 @@ static void done(struct vbd_call *call)
 	free(farewell);
 }
 
-/* A message of the CM would make some devices deaf: see rdma/device/port_counters.h. */
-static bool may_send(const struct vbd_conn *conn)
-{
-	struct vbd_device *device = vbd_fabric_device(conn->fabric, conn->device.name);
-
-	return device && device->state == VBD_DEVICE_PRESENT && !vbd_cm_must_not_send(device);
-}
-
 static void add(struct farewell *farewell, const struct vbd_connection *connection)
 {
 	struct vbd_pv_question *question = &farewell->questions[farewell->count];
 
-	if (connection->conn->state != VBD_CONN_ESTABLISHED || !may_send(connection->conn) ||
+	if (connection->conn->state != VBD_CONN_ESTABLISHED ||
 		!vbd_explain_ends(connection, &question->src, &question->dst))
 		return;
 	vbd_report_question(connection, true, question);

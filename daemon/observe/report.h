@@ -14,7 +14,7 @@
 
 /** vbd_report_question - set the question to the verbsd of the peer about @connection, with the
  * report of this side; `count` stays 0 if it can't be asked: the configuration says no, the queue
- * pairs are not known, or the connection is over iWARP
+ * pairs are not known, or the connection is over iWARP; `settles` stays NULL if nobody can be asked
  * @stopping: the connection is about to end because the daemon stops */
 void vbd_report_question(
 	const struct vbd_connection *connection, bool stopping, struct vbd_pv_question *question);

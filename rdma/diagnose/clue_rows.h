@@ -18,12 +18,12 @@
 	X(FAULT, incident->fault, "the fault {fault}, which a client asked for, hit the connection") \
 	X(PORT_DOWN, is_port_down(facts), "port {port_num} of {device} is {port_state}") \
 	X(PORT_FELL, is_port_fallen(facts), "a port of {device} went down meanwhile") \
-	X(ADDRESS_GONE, facts->sgid_known && facts->sgid_gone, \
+	X(ADDRESS_GONE, facts->qp.sgid_known && facts->sgid_gone, \
 		"the GID table of {device} no longer has the connection's address") \
 	X(NO_ROUTE, facts->netroute_known && netroute->route_errnum, "the kernel has no route to {host}") \
 	X(ROUTE_WITHOUT_RDMA, routed && !facts->netroute_has_rdma, \
 		"the route to {host} leaves by {netdev}, to which no RDMA device belongs") \
-	X(ROUTE_MOVED, routed && facts->netroute_has_rdma && facts->sgid_known && *facts->sgid.netdev && !is_text(facts->sgid.netdev, netroute->netdev), \
+	X(ROUTE_MOVED, routed && facts->netroute_has_rdma && facts->qp.sgid_known && *facts->qp.sgid.netdev && !is_text(facts->qp.sgid.netdev, netroute->netdev), \
 		"the route to {host} leaves by {netdev} now") \
 	X(LOCAL, facts->netroute_known && !netroute->route_errnum && netroute->local, \
 		"{host} is an address of this host") \
@@ -45,7 +45,7 @@
 		"librdmacm could not open the device in this process") \
 	X(NO_NAME_SERVER, error->source == VBD_SOURCE_GAI && error->raw == EAI_AGAIN, \
 		"the question for the name was not answered") \
-	X(MTU_TOO_LARGE, routed && !facts->iwarp && netroute->mtu_bytes && facts->path_mtu_bytes + HEADER_BYTES > netroute->mtu_bytes, \
+	X(MTU_TOO_LARGE, routed && !facts->iwarp && netroute->mtu_bytes && facts->qp.path_mtu_bytes + HEADER_BYTES > netroute->mtu_bytes, \
 		"the path MTU is {path_mtu}, and {netdev} carries {route_mtu} with all headers") \
 	X(RNR_CAME, is_without_receive(incident), "the peer answered that it has no receive posted ({rnr_came} times)") \
 	X(RNR_TOLD, traces[VBD_TRACE_RNR_TOLD], \
@@ -59,7 +59,7 @@
 		"packets were missing {gaps} times among {packets_sent} that {device} sent") \
 	X(RUNS_ON, incident->outcome == VBD_OUTCOME_WELL && incident->transfer && incident->op != VBD_OP_RECV && incident->waited_ms, \
 		"{request} goes on") \
-	X(LONG_DATA, incident->op >= 0 && facts->path_mtu_bytes > USUAL_MTU_BYTES && incident->length_bytes > USUAL_MTU_BYTES, \
+	X(LONG_DATA, incident->op >= 0 && facts->qp.path_mtu_bytes > USUAL_MTU_BYTES && incident->length_bytes > USUAL_MTU_BYTES, \
 		"the data of the request goes in packets with the path MTU of {path_mtu} bytes") \
 	/* A firewall may drop the question or the answer: no answer proves nothing. */ \
 	X(CM_ANSWERED, facts->answered, "the RDMA device of {host} answered a question just now") \
@@ -80,7 +80,7 @@
 	X(OP_REMOTE, op->needs_remote, "a {op} works on memory of the peer") \
 	X(LONGER_THAN_HERE, op->sends && incident->recv_size_bytes && incident->length_bytes > incident->recv_size_bytes, \
 		"the message had {length} bytes, and receives here have {receive}") \
-	X(OVER_ONE_PACKET, facts->path_mtu_bytes && incident->length_bytes > facts->path_mtu_bytes, \
+	X(OVER_ONE_PACKET, facts->qp.path_mtu_bytes && incident->length_bytes > facts->qp.path_mtu_bytes, \
 		"the request was longer than one packet") \
 	X(RECEIVE_TOO_SHORT, is_receive_too_short(facts), "a receive here failed because of its length") \
 	X(NEVER_ACKED, !incident->acked && !incident->heartbeats, "nothing was ever acknowledged on this connection") \
@@ -138,27 +138,27 @@
 	/* A connection that has ended is not told what it could have had better. */ \
 	X(OVER, !facts->open && incident->outcome != VBD_OUTCOME_WELL, "") \
 	X(RELIABLE, facts->reliable, "") \
-	X(TIMED, facts->open && facts->reliable && !facts->iwarp && facts->timers_known, "") \
+	X(TIMED, facts->open && facts->reliable && !facts->iwarp && facts->qp.sends_known, "") \
 	X(GIVES_UP, gives_up, "") \
 	X(PATIENT, patience_ms > SLOW_MS, "") \
-	X(RNR_LONG, vbd_min_rnr_timer_ns(facts->min_rnr_timer) > RNR_LONG_NS, "") \
+	X(RNR_LONG, vbd_min_rnr_timer_ns(facts->qp.min_rnr_timer) > RNR_LONG_NS, "") \
 	X(NEIGHBOUR_FAILED, is_text(neighbour, "failed"), "") \
 	X(NEIGHBOUR_UNKNOWN, is_text(neighbour, "incomplete") || (facts->destination && is_text(neighbour, "none")), "") \
 	X(NO_GID, facts->failed_device || facts->sgid_none, "") \
 	X(PORT_WENT_DOWN, facts->port_fell, "") \
 	X(LINK_LOCAL, roce && local, "") \
-	X(SCOPES_DIFFER, roce && facts->dgid_known && local != is_link_local(facts->dgid), "") \
+	X(SCOPES_DIFFER, roce && facts->qp.gid_known && local != is_link_local(facts->qp.dgid), "") \
 	X(ROCE_V1, is_text(type, "roce_v1"), "") \
 	X(NOT_FORWARDED, is_text(type, "roce_v1") || (roce && local), "") \
-	X(MTU_ABOVE_PORT, port_mtu && facts->path_mtu_bytes > port_mtu, "") \
-	X(MTU_BELOW_PORT, facts->path_mtu_bytes && facts->path_mtu_bytes < port_mtu && !facts->mtu_asked, "") \
-	X(MTU_LIMITED, port_mtus && facts->path_mtu_bytes && facts->path_mtu_bytes < facts->cm_mtu_bytes, "") \
+	X(MTU_ABOVE_PORT, port_mtu && facts->qp.path_mtu_bytes > port_mtu, "") \
+	X(MTU_BELOW_PORT, facts->qp.path_mtu_bytes && facts->qp.path_mtu_bytes < port_mtu && !facts->mtu_asked, "") \
+	X(MTU_LIMITED, port_mtus && facts->qp.path_mtu_bytes && facts->qp.path_mtu_bytes < facts->cm_mtu_bytes, "") \
 	X(MTU_OF_PORT, port_mtus && port_mtu < facts->port.max_mtu_bytes, "") \
-	X(PEER_READS_MORE, facts->depth_known && facts->peer_reads > facts->responder_resources, "") \
-	X(NO_READS, facts->depth_known && !facts->initiator_depth, "") \
-	X(RETRY_NONE, !facts->retry_count, "") \
-	X(RNR_NONE, !facts->rnr_retry, "") \
-	X(RNR_FOR_EVER, facts->rnr_retry == 7, "") \
+	X(PEER_READS_MORE, facts->peer_reads > facts->qp.responder_resources, "") \
+	X(NO_READS, !facts->qp.initiator_depth, "") \
+	X(RETRY_NONE, !facts->qp.retry_count, "") \
+	X(RNR_NONE, !facts->qp.rnr_retry, "") \
+	X(RNR_FOR_EVER, facts->qp.rnr_retry == 7, "") \
 	X(MEMLOCK_NEAR, is_memlock_near(facts), "") \
 	X(BACKLOG_FULL, facts->backlog && facts->waiting >= facts->backlog, "") \
 	X(DEADLINE_NEAR, facts->deadline_ms && facts->waited_ms > facts->deadline_ms / 2, "") \

@@ -17,8 +17,9 @@
 
 bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_ms)
 {
-	return facts->timers_known && facts->reliable && !facts->iwarp &&
-	       vbd_dead_peer_ms(facts->ack_timeout, facts->retry_count, facts->soft_roce, ret_ms);
+	return facts->qp.sends_known && facts->reliable && !facts->iwarp &&
+	       vbd_dead_peer_ms(
+		       facts->qp.ack_timeout, facts->qp.retry_count, facts->qp.soft_roce, ret_ms);
 }
 
 /* The longest text that takes the place of a placeholder. */
@@ -339,7 +340,7 @@ static bool is_receive_too_short(const struct vbd_facts *facts)
 
 	return error->source == VBD_SOURCE_WC && facts->incident.op == VBD_OP_RECV &&
 	       (error->kind == IBV_WC_LOC_LEN_ERR ||
-		       (facts->soft_roce && error->kind == IBV_WC_LOC_QP_OP_ERR));
+		       (facts->qp.soft_roce && error->kind == IBV_WC_LOC_QP_OP_ERR));
 }
 
 static bool has_waited_for_acks(const struct vbd_report *report)
@@ -384,11 +385,11 @@ static bool is_tcp_open(const struct vbd_incident *incident)
 static bool is_mtu_other(const struct vbd_facts *facts)
 {
 	const struct vbd_report *report = &facts->peer_report;
-	uint64_t least_bytes = report->path_mtu_bytes < facts->path_mtu_bytes
+	uint64_t least_bytes = report->path_mtu_bytes < facts->qp.path_mtu_bytes
 				       ? report->path_mtu_bytes
-				       : facts->path_mtu_bytes;
+				       : facts->qp.path_mtu_bytes;
 
-	return report->known && least_bytes && report->path_mtu_bytes != facts->path_mtu_bytes &&
+	return report->known && least_bytes && report->path_mtu_bytes != facts->qp.path_mtu_bytes &&
 	       (facts->incident.length_bytes > least_bytes || report->length_bytes > least_bytes);
 }
 
@@ -416,9 +417,9 @@ vbd_clue_set vbd_clues_find(const struct vbd_facts *facts)
 	const char *neighbour = routed ? netroute->neighbour : NULL;
 	bool rejected =
 		error->source == VBD_SOURCE_CM_EVENT && error->kind == RDMA_CM_EVENT_REJECTED;
-	const char *type = facts->sgid_known ? facts->sgid.type : NULL;
+	const char *type = facts->qp.sgid_known ? facts->qp.sgid.type : NULL;
 	bool roce = type && strncmp(type, "roce", 4) == 0;
-	bool local = is_link_local(facts->sgid.raw);
+	bool local = is_link_local(facts->qp.sgid.raw);
 	bool port_mtus = facts->port_known && !facts->iwarp;
 	uint32_t port_mtu = port_mtus ? facts->port.active_mtu_bytes : 0;
 	uint64_t patience_ms = 0;

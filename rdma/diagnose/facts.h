@@ -12,6 +12,7 @@
 #include "rdma/device/port_counters.h"
 #include "rdma/fabric/report.h"
 #include "rdma/provider/ask.h"
+#include "rdma/qp/qp.h"
 
 struct vbd_facts;
 
@@ -153,30 +154,21 @@ struct vbd_facts {
 	char device[64];    /* "" if unknown */
 	bool device_removed;
 	bool iwarp;
-	bool soft_roce;
 	bool cm_silent;		      /* its CM may be deaf: see rdma/device/port_counters.h */
 	bool port_fell;		      /* the port went down during the connection */
 	uint64_t port_fell_before_ms; /* the first error, the end, or now */
 	bool port_known;
 	struct vbd_port port;
 
-	bool sgid_known; /* the local GID */
-	struct vbd_gid sgid;
-	bool sgid_gone;				/* the entry has changed or is empty */
-	bool sgid_none;				/* destination: no device has the source address */
+	/* All zeros over iWARP; of a destination only the GID here and the path MTU, which is 0 if
+	 * it is unknown. */
+	struct vbd_qp_info qp;
+	bool mtu_asked;	       /* a small MTU was requested */
+	uint32_t cm_mtu_bytes; /* told to both sides by the CM; 0: unknown */
+	uint8_t peer_reads;    /* that the peer's reply takes; 0: unknown */
+	bool sgid_gone;	       /* the entry of the GID here has changed or is empty */
+	bool sgid_none;	       /* destination: no device has the source address */
 	const struct vbd_device *failed_device; /* destination: it may be the one; NULL: none */
-	bool dgid_known;
-	uint8_t dgid[16];
-
-	uint32_t path_mtu_bytes; /* 0: unknown */
-	bool mtu_asked;		 /* a small MTU was requested */
-	uint32_t cm_mtu_bytes;	 /* told to both sides by the CM; 0: unknown */
-
-	bool timers_known; /* the next four members are set */
-	uint8_t ack_timeout, retry_count, rnr_retry, min_rnr_timer;
-	bool depth_known;
-	uint8_t initiator_depth, responder_resources;
-	uint8_t peer_reads; /* that the peer's reply takes; 0: unknown */
 
 	bool memlock_known;
 	uint64_t locked_bytes, lock_limit_bytes; /* limit UINT64_MAX: none */
@@ -224,10 +216,10 @@ bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_
 	X(fault, "of a test", text, incident->fault) \
 	X(port_num, "1", number, port ? port->port_num : 0) \
 	X(port_state, "down", text, port ? vbd_port_state_name((int)port->state) : NULL) \
-	X(netdev, "the interface", text, routed ? netroute->netdev : facts->sgid_known ? facts->sgid.netdev : NULL) \
+	X(netdev, "the interface", text, routed ? netroute->netdev : facts->qp.sgid_known ? facts->qp.sgid.netdev : NULL) \
 	X(next_hop, "the peer", next_hop, &netroute->next) \
 	X(open_device, "another device", text, incident->open_device) \
-	X(path_mtu, "?", number, facts->path_mtu_bytes) \
+	X(path_mtu, "?", number, facts->qp.path_mtu_bytes) \
 	X(route_mtu, "?", number, netroute->mtu_bytes) \
 	X(op, "request", request, incident->op, 0) \
 	/* Address and key are not for everybody who may read an explanation. */ \
@@ -271,20 +263,20 @@ bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_
 	X(cm_mtu, "0", number, facts->cm_mtu_bytes) \
 	X(fell, "0.00 ms", span, facts->port_fell_before_ms * VBD_NS_PER_MS) \
 	X(device_error, "?", text, facts->failed_device ? facts->failed_device->error.text : NULL) \
-	X(gid_index, "0", number, facts->sgid.gid_index) \
-	X(gid_netdev, "the interface", text, *facts->sgid.netdev ? facts->sgid.netdev : facts->device) \
-	X(gid_scope, "?", text, facts->sgid.scope) \
-	X(peer_scope, "?", text, facts->dgid_known ? vbd_gid_scope(facts->dgid) : NULL) \
+	X(gid_index, "0", number, facts->qp.sgid.gid_index) \
+	X(gid_netdev, "the interface", text, *facts->qp.sgid.netdev ? facts->qp.sgid.netdev : facts->device) \
+	X(gid_scope, "?", text, facts->qp.sgid.scope) \
+	X(peer_scope, "?", text, facts->qp.gid_known ? vbd_gid_scope(facts->qp.dgid) : NULL) \
 	X(hop, "the peer", text, netroute->gateway ? "the router to the peer" : NULL) \
 	X(route_error, "?", text, netroute->route_errnum ? vbd_errno_name(netroute->route_errnum) : NULL) \
-	X(ack_time, "?", span, vbd_ack_timeout_ns(facts->ack_timeout)) \
-	X(ack_timeout, "0", number, facts->ack_timeout) \
-	X(retry_count, "0", number, facts->retry_count) \
-	X(tries, "1", number, facts->retry_count + 1u) \
-	X(rnr_time, "?", span, facts->timers_known ? vbd_min_rnr_timer_ns(facts->min_rnr_timer) : 0) \
-	X(min_rnr_timer, "0", number, facts->min_rnr_timer) \
+	X(ack_time, "?", span, vbd_ack_timeout_ns(facts->qp.ack_timeout)) \
+	X(ack_timeout, "0", number, facts->qp.ack_timeout) \
+	X(retry_count, "0", number, facts->qp.retry_count) \
+	X(tries, "1", number, facts->qp.retry_count + 1u) \
+	X(rnr_time, "?", span, facts->qp.sends_known ? vbd_min_rnr_timer_ns(facts->qp.min_rnr_timer) : 0) \
+	X(min_rnr_timer, "0", number, facts->qp.min_rnr_timer) \
 	X(peer_reads, "0", number, facts->peer_reads) \
-	X(reads_here, "0", number, facts->responder_resources) \
+	X(reads_here, "0", number, facts->qp.responder_resources) \
 	X(locked, "0", number, facts->locked_bytes) \
 	X(lock_limit, "0", number, facts->lock_limit_bytes) \
 	X(waiting, "0", number, facts->waiting) \
@@ -333,7 +325,7 @@ bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_
 	X(gone, facts->answered, "; its RDMA device still answers", ", or its RDMA device or its host is gone") \
 	/* of findings alone */ \
 	X(before, facts->open, "ago", "before the end") \
-	X(for_ever, facts->ack_timeout, ", which means for ever on Soft-RoCE", "") \
+	X(for_ever, facts->qp.ack_timeout, ", which means for ever on Soft-RoCE", "") \
 	X(no_gid, facts->failed_device, \
 		"Of the devices one can't be used: {device_error}", \
 		"No RDMA device has a GID for the source address of the packets") \

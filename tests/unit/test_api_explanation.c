@@ -131,17 +131,17 @@ EXPLANATION_TEST(test_explanation__facts_of_the_gids)
 	struct vbd_facts *facts = &f->explanation.facts;
 	uint64_t established_ns = f->connection->conn->established_ns;
 
-	facts->sgid = (struct vbd_gid){.gid_index = 3,
+	facts->qp.sgid = (struct vbd_gid){.gid_index = 3,
 		.type = "roce_v2",
 		.scope = "global",
 		.netdev = "eth0",
 		.vlan_id = 5};
-	set_gid(facts->sgid.raw, 1);
-	set_gid(facts->dgid, 2);
+	set_gid(facts->qp.sgid.raw, 1);
+	set_gid(facts->qp.dgid, 2);
 	expect_fact(f, "{'sgid':null,'dgid':null}");
-	facts->dgid_known = true;
+	facts->qp.gid_known = true;
 	expect_fact(f, "{'sgid':null,'dgid':{'gid':'2001::2','type':null,'scope':'global'}}");
-	facts->sgid_known = true;
+	facts->qp.sgid_known = true;
 	expect_fact(f, "{'sgid':{'gid_index':3,'gid':'2001::1','type':'roce_v2','scope':'global',"
 		       "'netdev':'eth0','vlan_id':5},"
 		       "'dgid':{'gid':'2001::2','type':'roce_v2','scope':'global'}}");
@@ -154,20 +154,20 @@ EXPLANATION_TEST(test_explanation__facts_of_the_timers)
 {
 	struct vbd_facts *facts = &f->explanation.facts;
 
-	facts->ack_timeout = 14;
-	facts->retry_count = 4;
-	facts->rnr_retry = 6;
-	facts->min_rnr_timer = 12;
-	facts->path_mtu_bytes = 2048;
+	facts->qp.ack_timeout = 14;
+	facts->qp.retry_count = 4;
+	facts->qp.rnr_retry = 6;
+	facts->qp.min_rnr_timer = 12;
+	facts->qp.path_mtu_bytes = 2048;
 	facts->reliable = true;
 	expect_fact(f, "{'path_mtu_bytes':2048,'ack_timeout_ns':null,'retry_count':null,"
 		       "'dead_peer_detect_ms':null,'min_rnr_timer_ns':null,'rnr_retry':null}");
-	facts->timers_known = true;
+	facts->qp.sends_known = true;
 	expect_fact(f, "{'ack_timeout_ns':67108864,'retry_count':4,'dead_peer_detect_ms':336,"
 		       "'min_rnr_timer_ns':640000,'rnr_retry':6}");
-	facts->ack_timeout = 0;
+	facts->qp.ack_timeout = 0;
 	expect_fact(f, "{'ack_timeout_ns':null,'retry_count':4,'dead_peer_detect_ms':null}");
-	facts->ack_timeout = 14;
+	facts->qp.ack_timeout = 14;
 	facts->reliable = false;
 	expect_fact(f, "{'ack_timeout_ns':null,'retry_count':null,'min_rnr_timer_ns':null,"
 		       "'rnr_retry':null}");
@@ -458,9 +458,9 @@ EXPLANATION_TEST(test_reachability__has_the_request_and_what_follows)
 	json_t *json;
 
 	(void)snprintf(f->explanation.summary, sizeof(f->explanation.summary), "By eth0.");
-	f->explanation.facts.sgid_known = f->explanation.facts.dgid_known = true;
-	f->explanation.facts.sgid.type = "roce_v2";
-	set_gid(f->explanation.facts.dgid, 2);
+	f->explanation.facts.qp.sgid_known = f->explanation.facts.qp.gid_known = true;
+	f->explanation.facts.qp.sgid.type = "roce_v2";
+	set_gid(f->explanation.facts.qp.dgid, 2);
 	json = reached(f, &destination, 0);
 	document_part_is(json,
 		"{'dst_addr':'host','dst_port':null,'src_addr':null,'device':null,"

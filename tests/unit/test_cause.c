@@ -25,17 +25,17 @@ static void begin(enum vbd_outcome outcome)
 	facts = (struct vbd_facts){
 		.device = "rxe0",
 		.reliable = true,
-		.soft_roce = true,
+		.qp.soft_roce = true,
 		.port_known = true,
 		.port = {.port_num = 1,
 			.state = IBV_PORT_ACTIVE,
 			.link_layer = "ethernet",
 			.active_mtu_bytes = 1024},
-		.sgid_known = true,
-		.sgid = {.gid_index = 1, .type = "roce_v2", .netdev = "eth0"},
-		.path_mtu_bytes = 1024,
-		.depth_known = true,
-		.initiator_depth = 16,
+		.qp.sgid_known = true,
+		.qp.sgid = {.gid_index = 1, .type = "roce_v2", .netdev = "eth0"},
+		.qp.path_mtu_bytes = 1024,
+		.qp.sends_known = true,
+		.qp.initiator_depth = 16,
 		.netroute_known = true,
 		.netroute = {.netdev = "eth0",
 			.mtu_bytes = 1500,
@@ -332,9 +332,9 @@ TEST(test_cause__a_write_that_is_not_acknowledged_by_a_host_that_was_asked)
 {
 	begin(VBD_OUTCOME_UNACKED);
 	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_WRITE);
-	facts.timers_known = true;
-	facts.ack_timeout = 14;
-	facts.retry_count = 2;
+	facts.qp.sends_known = true;
+	facts.qp.ack_timeout = 14;
+	facts.qp.retry_count = 2;
 	asked(false);
 	leads_to(VBD_CAUSE_NOT_ACKNOWLEDGED);
 	asked(true);
@@ -540,7 +540,7 @@ TEST(test_cause__a_long_message_says_so_on_both_sides)
 	says("4096 bytes");
 	completion(IBV_WC_LOC_QP_OP_ERR, VBD_OP_RECV);
 	leads_to(VBD_CAUSE_RECEIVE_TOO_SHORT);
-	facts.soft_roce = false;
+	facts.qp.soft_roce = false;
 	leads_to(VBD_CAUSE_FAILED_HERE);
 }
 
@@ -858,7 +858,7 @@ TEST(test_cause__two_path_mtus_are_told_on_both_sides)
 	leads_to(VBD_CAUSE_PEER_QP_FORBIDS);
 	begin(VBD_OUTCOME_REFUSED);
 	reports(VBD_REASON_REMOTE_INVALID);
-	facts.path_mtu_bytes = 256;
+	facts.qp.path_mtu_bytes = 256;
 	facts.peer_report.path_mtu_bytes = 4096;
 	facts.peer_report.length_bytes = 16000;
 	leads_to(VBD_CAUSE_PATH_MTU_DIFFERS);
@@ -870,7 +870,7 @@ TEST(test_cause__data_that_does_not_pass_where_short_packets_do_names_the_path_m
 	completion(IBV_WC_RETRY_EXC_ERR, VBD_OP_READ);
 	asked(true);
 	leads_to(VBD_CAUSE_QP_GONE_THERE);
-	facts.path_mtu_bytes = facts.port.active_mtu_bytes = 4096;
+	facts.qp.path_mtu_bytes = facts.port.active_mtu_bytes = 4096;
 	facts.netroute.mtu_bytes = 4200;
 	leads_to(VBD_CAUSE_WAY_TOO_NARROW);
 	says("carries less than the path MTU of 4096 bytes");

@@ -24,22 +24,21 @@ static struct vbd_facts good(void)
 			.link_layer = "ethernet",
 			.max_mtu_bytes = 4096,
 			.active_mtu_bytes = 4096},
-		.sgid_known = true,
-		.sgid = {.gid_index = 1,
+		.qp.sgid_known = true,
+		.qp.sgid = {.gid_index = 1,
 			.port_num = 1,
 			.type = "roce_v2",
 			.scope = "ipv4_mapped",
 			.netdev = "eth0",
 			.vlan_id = -1},
-		.dgid_known = true,
-		.path_mtu_bytes = 4096,
-		.timers_known = true,
-		.ack_timeout = 14,
-		.retry_count = 4,
-		.rnr_retry = 6,
-		.min_rnr_timer = 12,
-		.depth_known = true,
-		.initiator_depth = 16,
+		.qp.gid_known = true,
+		.qp.path_mtu_bytes = 4096,
+		.qp.sends_known = true,
+		.qp.ack_timeout = 14,
+		.qp.retry_count = 4,
+		.qp.rnr_retry = 6,
+		.qp.min_rnr_timer = 12,
+		.qp.initiator_depth = 16,
 		.memlock_known = true,
 		.locked_bytes = 10,
 		.lock_limit_bytes = UINT64_MAX,
@@ -48,8 +47,8 @@ static struct vbd_facts good(void)
 		.netroute_has_rdma = true,
 	};
 
-	memcpy(facts.sgid.raw, v4, sizeof(v4));
-	memcpy(facts.dgid, v4, sizeof(v4));
+	memcpy(facts.qp.sgid.raw, v4, sizeof(v4));
+	memcpy(facts.qp.dgid, v4, sizeof(v4));
 	return facts;
 }
 
@@ -142,14 +141,14 @@ TEST(test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try)
 
 	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 336);
-	facts.retry_count = 0;
+	facts.qp.retry_count = 0;
 	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 68);
-	facts.ack_timeout = 1; /* 8 us: rounded up */
+	facts.qp.ack_timeout = 1; /* 8 us: rounded up */
 	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 1);
-	facts.ack_timeout = 31;
-	facts.retry_count = 6;
+	facts.qp.ack_timeout = 31;
+	facts.qp.retry_count = 6;
 	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 61572652);
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_SLOW);
@@ -201,18 +200,18 @@ TEST(test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce)
 	struct vbd_verdicts verdicts;
 	uint64_t ms = 0;
 
-	facts.retry_count = 7;
+	facts.qp.retry_count = 7;
 	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 537);
 	vbd_judge(&facts, &verdicts);
 	assert_null(find(&verdicts, VBD_FINDING_DEAD_PEER_FOR_EVER));
 	assert_non_null(strstr(find(&verdicts, VBD_FINDING_DEAD_PEER)->text, "x 8 tries"));
-	facts.soft_roce = true;
+	facts.qp.soft_roce = true;
 	vbd_judge(&facts, &verdicts);
 	assert_null(find(&verdicts, VBD_FINDING_DEAD_PEER));
 	assert_non_null(strstr(find(&verdicts, VBD_FINDING_DEAD_PEER_FOR_EVER)->text,
 		"retry_count is 7, which means for ever on Soft-RoCE."));
-	facts.retry_count = 6;
+	facts.qp.retry_count = 6;
 	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 470);
 }
@@ -222,19 +221,19 @@ TEST(test_facts__what_never_ends_has_no_time)
 	struct vbd_facts facts = good();
 	uint64_t ms = 1234;
 
-	facts.soft_roce = true;
-	facts.retry_count = 7;
+	facts.qp.soft_roce = true;
+	facts.qp.retry_count = 7;
 	assert_false(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_FOR_EVER);
 	facts = good();
-	facts.ack_timeout = 0;
+	facts.qp.ack_timeout = 0;
 	assert_false(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_FOR_EVER);
 	facts = good();
 	facts.reliable = false;
 	assert_false(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	facts = good();
-	facts.timers_known = false;
+	facts.qp.sends_known = false;
 	assert_false(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	facts = good();
 	facts.iwarp = true;
@@ -247,13 +246,13 @@ TEST(test_facts__timers_that_hurt_are_told)
 {
 	struct vbd_facts facts = good();
 
-	facts.min_rnr_timer = 0;
+	facts.qp.min_rnr_timer = 0;
 	assert_only(&facts, VBD_FINDING_RNR_TIMER_LONG);
 	facts = good();
-	facts.rnr_retry = 7;
+	facts.qp.rnr_retry = 7;
 	assert_only(&facts, VBD_FINDING_RNR_FOR_EVER);
 	facts = good();
-	facts.initiator_depth = 0;
+	facts.qp.initiator_depth = 0;
 	assert_only(&facts, VBD_FINDING_NO_READS);
 	facts = good();
 	facts.watched = false;
@@ -273,12 +272,12 @@ TEST(test_facts__device_and_port_are_looked_at)
 	facts.port_fell = true;
 	assert_only(&facts, VBD_FINDING_PORT_WENT_DOWN);
 	facts = good();
-	facts.path_mtu_bytes = 1024;
+	facts.qp.path_mtu_bytes = 1024;
 	assert_only(&facts, VBD_FINDING_MTU_BELOW_PORT);
 	facts.port.active_mtu_bytes = 1024;
 	assert_only(&facts, VBD_FINDING_MTU_OF_PORT);
 	facts = good();
-	facts.path_mtu_bytes = 1024;
+	facts.qp.path_mtu_bytes = 1024;
 	facts.mtu_asked = true;
 	assert_only(&facts, VBD_FINDING_DEAD_PEER);
 }
@@ -292,19 +291,19 @@ TEST(test_facts__sides_that_differ_are_told_before_the_first_byte)
 	assert_only(&facts, VBD_FINDING_MTU_ABOVE_PORT);
 	facts = good();
 	facts.mtu_asked = true;
-	facts.path_mtu_bytes = 1024;
+	facts.qp.path_mtu_bytes = 1024;
 	facts.cm_mtu_bytes = 4096;
 	assert_only(&facts, VBD_FINDING_MTU_LIMITED_HERE);
 	facts = good();
-	facts.responder_resources = 4;
+	facts.qp.responder_resources = 4;
 	facts.peer_reads = 16;
 	assert_only(&facts, VBD_FINDING_PEER_READS_MORE);
 	facts.peer_reads = 4;
 	assert_only(&facts, VBD_FINDING_DEAD_PEER);
-	facts.retry_count = 0;
+	facts.qp.retry_count = 0;
 	assert_only(&facts, VBD_FINDING_RETRY_NONE);
 	facts = good();
-	facts.rnr_retry = 0;
+	facts.qp.rnr_retry = 0;
 	assert_only(&facts, VBD_FINDING_RNR_NONE);
 }
 
@@ -315,22 +314,22 @@ TEST(test_facts__gids_of_both_ends_are_compared)
 	facts.sgid_gone = true;
 	assert_only(&facts, VBD_FINDING_GID_GONE);
 	facts = good();
-	facts.sgid.type = "roce_v1";
+	facts.qp.sgid.type = "roce_v1";
 	assert_only(&facts, VBD_FINDING_GID_ROCE_V1);
 	facts = good();
-	memcpy(facts.dgid, link_local, sizeof(link_local));
+	memcpy(facts.qp.dgid, link_local, sizeof(link_local));
 	assert_only(&facts, VBD_FINDING_GID_SCOPES_DIFFER);
-	memcpy(facts.sgid.raw, link_local, sizeof(link_local));
+	memcpy(facts.qp.sgid.raw, link_local, sizeof(link_local));
 	assert_only(&facts, VBD_FINDING_GID_LINK_LOCAL);
 	facts = good();
-	facts.sgid_known = false;
+	facts.qp.sgid_known = false;
 	facts.sgid_none = true;
 	assert_only(&facts, VBD_FINDING_NO_GID);
 	/* On InfiniBand a link-local GID is normal. */
 	facts = good();
-	facts.sgid.type = "ib";
-	memcpy(facts.sgid.raw, link_local, sizeof(link_local));
-	memcpy(facts.dgid, link_local, sizeof(link_local));
+	facts.qp.sgid.type = "ib";
+	memcpy(facts.qp.sgid.raw, link_local, sizeof(link_local));
+	memcpy(facts.qp.dgid, link_local, sizeof(link_local));
 	assert_only(&facts, VBD_FINDING_DEAD_PEER);
 }
 
@@ -365,7 +364,7 @@ TEST(test_facts__the_way_is_looked_at)
 	facts = good();
 	facts.netroute.gateway = true;
 	assert_only(&facts, VBD_FINDING_BEHIND_GATEWAY);
-	facts.sgid.type = "roce_v1";
+	facts.qp.sgid.type = "roce_v1";
 	vbd_judge(&facts, &verdicts);
 	assert_non_null(find(&verdicts, VBD_FINDING_GATEWAY_WITHOUT_IP));
 }
@@ -423,11 +422,11 @@ TEST(test_facts__the_worst_stands_first)
 	struct vbd_facts facts = good();
 	struct vbd_verdicts verdicts;
 
-	facts.rnr_retry = 7;
-	facts.min_rnr_timer = 0;
+	facts.qp.rnr_retry = 7;
+	facts.qp.min_rnr_timer = 0;
 	facts.port.state = IBV_PORT_DOWN;
 	facts.netroute.neighbour = "failed";
-	facts.sgid.type = "roce_v1";
+	facts.qp.sgid.type = "roce_v1";
 	vbd_judge(&facts, &verdicts);
 	assert_true(is(&verdicts.findings[0], VBD_FINDING_PORT_NOT_ACTIVE));
 	for (size_t i = 1; i < verdicts.finding_count; i++)

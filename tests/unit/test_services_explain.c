@@ -82,8 +82,8 @@ SVC_TEST(test_explain__a_connection_that_is_well)
 	assert_true(vbd_facts_dead_peer_detect_ms(&explained.facts, &ms));
 	assert_int_equal(ms, 336);
 	assert_string_equal(explained.facts.device, "fake0");
-	assert_true(explained.facts.sgid_known);
-	assert_int_equal(explained.facts.path_mtu_bytes, 1024);
+	assert_true(explained.facts.qp.sgid_known);
+	assert_int_equal(explained.facts.qp.path_mtu_bytes, 1024);
 	assert_int_equal(explained.facts.backlog, 0);
 	assert_false(explained.facts.netroute_known);
 	vbd_explain_connection(pair.passive, NULL, NULL, VBD_ROLE_OPERATE, &explained);
@@ -164,19 +164,18 @@ SVC_TEST(test_explain__facts_are_those_of_the_connection)
 	vbd_explain_gather(pair.active, NULL, &active);
 	vbd_explain_gather(pair.passive, NULL, &passive);
 	assert_true(active.open && active.established && active.reliable && active.watched);
-	assert_false(active.hung_up || passive.watched || active.iwarp || active.soft_roce);
+	assert_false(active.hung_up || passive.watched || active.iwarp || active.qp.soft_roce);
 	assert_int_equal(active.deadline_ms, 0);
 	assert_int_equal(active.waited_ms, 0);
 	assert_true(active.mtu_asked);
 	assert_false(passive.mtu_asked);
-	assert_int_equal(active.path_mtu_bytes, 512);
-	assert_true(active.timers_known);
-	assert_int_equal(active.retry_count, 3);
-	assert_int_equal(active.rnr_retry, 5);
-	assert_int_equal(active.ack_timeout, 15);
-	assert_int_equal(active.min_rnr_timer, 9);
-	assert_true(active.depth_known);
-	assert_int_equal(active.initiator_depth, 6);
+	assert_int_equal(active.qp.path_mtu_bytes, 512);
+	assert_true(active.qp.sends_known);
+	assert_int_equal(active.qp.retry_count, 3);
+	assert_int_equal(active.qp.rnr_retry, 5);
+	assert_int_equal(active.qp.ack_timeout, 15);
+	assert_int_equal(active.qp.min_rnr_timer, 9);
+	assert_int_equal(active.qp.initiator_depth, 6);
 	assert_true(active.polled_busy);
 	assert_int_equal(active.busy_on_worker, 1);
 	assert_false(passive.polled_busy);
@@ -186,10 +185,10 @@ SVC_TEST(test_explain__facts_are_those_of_the_connection)
 	assert_int_equal(active.inbox_messages, 0);
 	assert_int_equal(passive.inbox_capacity, 0);
 	assert_int_equal(active.srq_id, 0);
-	assert_true(active.sgid_known && active.dgid_known && active.port_known);
+	assert_true(active.qp.sgid_known && active.qp.gid_known && active.port_known);
 	assert_false(active.sgid_gone || active.device_removed || active.port_fell);
 	assert_int_equal(active.port.port_num, 1);
-	assert_int_equal(active.dgid[15], svc->device->gids[0].gid.raw[15]);
+	assert_int_equal(active.qp.dgid[15], svc->device->gids[0].gid.raw[15]);
 	assert_int_equal(active.backlog, 0);
 	assert_int_equal(passive.backlog, 8);
 	assert_int_equal(passive.waiting, 0);
@@ -227,20 +226,18 @@ SVC_TEST(test_explain__facts_that_a_connection_has_not_are_unknown)
 	conn->qp.info.iwarp = true;
 	vbd_explain_gather(pair.active, NULL, &facts);
 	assert_true(facts.iwarp);
-	assert_false(facts.timers_known || facts.sgid_known || facts.dgid_known);
-	assert_int_equal(facts.path_mtu_bytes, 0);
-	assert_true(facts.depth_known);
+	assert_false(facts.qp.sends_known || facts.qp.sgid_known || facts.qp.gid_known);
+	assert_int_equal(facts.qp.path_mtu_bytes, 0);
 	conn->qp.info.iwarp = false;
 	conn->params.qp.transport = VBD_TRANSPORT_UC;
 	vbd_explain_gather(pair.active, NULL, &facts);
-	assert_false(facts.reliable || facts.depth_known);
-	assert_true(facts.timers_known);
+	assert_false(facts.reliable);
 	conn->params.qp.transport = VBD_TRANSPORT_RC;
 	conn->qp.info.path_known = false;
 	conn->qp.info.sends_known = false;
 	vbd_explain_gather(pair.active, NULL, &facts);
-	assert_int_equal(facts.path_mtu_bytes, 0);
-	assert_false(facts.timers_known || facts.depth_known);
+	assert_int_equal(facts.qp.path_mtu_bytes, 0);
+	assert_false(facts.qp.sends_known);
 	conn->qp.info.path_known = true;
 	conn->qp.info.sends_known = true;
 }
@@ -310,7 +307,7 @@ SVC_TEST(test_explain__a_rejection_names_its_reason)
 	vbd_explain_connection(connection, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_said("It failed: nobody listens for connections at 10.0.0.1 port 1.");
 	assert_names(connection, "IB_CM_REJ_INVALID_SERVICE_ID", VBD_WHY_IB_REJECT, "rejected");
-	assert_false(explained.facts.timers_known);
+	assert_false(explained.facts.qp.sends_known);
 }
 
 SVC_TEST(test_explain__a_reader_does_not_learn_what_the_peer_said)
@@ -529,7 +526,7 @@ SVC_TEST(test_explain__what_was_seen_at_the_first_error_stays)
 	before->op = VBD_OP_WRITE;
 	pair.active->kept->established = true;
 	pair.active->kept->flushed_sends = 1000;
-	pair.active->kept->path_mtu_bytes = 4711;
+	pair.active->kept->qp.path_mtu_bytes = 4711;
 	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_true(now->traces_known && now->nothing_open && now->other_pd_open);
 	assert_true(now->tcp_open);
@@ -551,7 +548,7 @@ SVC_TEST(test_explain__what_was_seen_at_the_first_error_stays)
 	assert_false(explained.facts.established || explained.facts.open);
 	assert_int_equal(explained.facts.flushed_sends, 0);
 	assert_int_equal(explained.facts.flushed_receives, 3);
-	assert_int_equal(explained.facts.path_mtu_bytes, 4711);
+	assert_int_equal(explained.facts.qp.path_mtu_bytes, 4711);
 	pair.active->conn->qp.first_error.op = VBD_OP_SEND;
 	vbd_explain_connection(pair.active, NULL, NULL, VBD_ROLE_OPERATE, &explained);
 	assert_int_equal(now->op, VBD_OP_SEND);
@@ -939,10 +936,10 @@ SVC_TEST(test_explain__a_destination_leads_to_the_device_of_the_source)
 	assert_string_equal(explained.facts.device, "fake0");
 	netroute.mtu_bytes = 700;
 	vbd_explain_destination(svc->daemon, &to, &netroute, &explained);
-	assert_int_equal(explained.facts.path_mtu_bytes, 512);
+	assert_int_equal(explained.facts.qp.path_mtu_bytes, 512);
 	netroute.mtu_bytes = 100;
 	vbd_explain_destination(svc->daemon, &to, &netroute, &explained);
-	assert_int_equal(explained.facts.path_mtu_bytes, 256);
+	assert_int_equal(explained.facts.qp.path_mtu_bytes, 256);
 }
 
 SVC_TEST(test_explain__a_destination_that_rdma_does_not_reach)

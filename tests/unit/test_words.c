@@ -56,15 +56,15 @@ TEST(test_words__each_tells_what_is_known)
 	};
 	struct vbd_facts facts = {.device = "rxe0",
 		.reliable = true,
-		.soft_roce = true,
+		.qp.soft_roce = true,
 		.port_known = true,
 		.port = {.port_num = 3, .state = IBV_PORT_ACTIVE},
-		.sgid_known = true,
-		.sgid = {.netdev = "eth1"},
-		.path_mtu_bytes = 1024,
-		.timers_known = true,
-		.ack_timeout = 14,
-		.retry_count = 4,
+		.qp.sgid_known = true,
+		.qp.sgid = {.netdev = "eth1"},
+		.qp.path_mtu_bytes = 1024,
+		.qp.sends_known = true,
+		.qp.ack_timeout = 14,
+		.qp.retry_count = 4,
 		.netroute_known = true,
 		.netroute = {.netdev = "eth0", .mtu_bytes = 1500},
 		.rtt_ns = 1500000,
@@ -124,8 +124,8 @@ TEST(test_words__a_part_that_is_not_known_is_left_out)
 
 TEST(test_words__the_interface_is_that_of_the_route_or_else_of_the_address)
 {
-	struct vbd_facts facts = {.sgid_known = true,
-		.sgid = {.netdev = "eth1"},
+	struct vbd_facts facts = {.qp.sgid_known = true,
+		.qp.sgid = {.netdev = "eth1"},
 		.netroute_known = true,
 		.netroute = {.netdev = "eth0"}};
 
@@ -138,7 +138,7 @@ TEST(test_words__the_interface_is_that_of_the_route_or_else_of_the_address)
 	facts.netroute.route_errnum = 0;
 	facts.netroute_known = false;
 	expect(&facts, "{netdev}", "eth1");
-	facts.sgid_known = false;
+	facts.qp.sgid_known = false;
 	expect(&facts, "{netdev}", "the interface");
 }
 
