@@ -11,6 +11,7 @@
 #include "daemon/kept/reconciler.h"
 #include "daemon/memory/windows.h"
 #include "daemon/observe/audit.h"
+#include "daemon/observe/explain.h"
 #include "daemon/observe/health.h"
 #include "daemon/observe/kernel.h"
 #include "daemon/observe/report.h"

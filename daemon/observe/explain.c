@@ -5,6 +5,7 @@
 #include "daemon/connections/listeners.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/core/devices.h"
+#include "daemon/core/traces.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/port_counters.h"
@@ -161,6 +162,72 @@ static void gather_report(const struct vbd_connection *connection, struct vbd_fa
 	facts->judged_over_bytes = report->over_bytes;
 }
 
+/* The requests of other connections are answered as well, and the counters are those of the device:
+ * with as many others under way an answer may be theirs. */
+static uint64_t answers_beyond(const struct vbd_connection *connection, uint64_t answers)
+{
+	const struct vbd_daemon *daemon = connection->object.registry->daemon;
+	uint64_t others = daemon->connections_in_state[VBD_CONN_CONNECTING];
+
+	if (connection->in_state && connection->counted_state == VBD_CONN_CONNECTING)
+		others--;
+	return answers > others ? answers : 0;
+}
+
+static void take_counters(const struct vbd_look *look, const struct vbd_trace_sample *before,
+	struct vbd_incident *incident)
+{
+	incident->traces_known = true;
+	incident->traces_over_ms = (look->counted_ns - before->at_ns) / VBD_NS_PER_MS;
+	for (size_t i = 0; i < VBD_TRACE_COUNT; i++)
+		incident->traces[i] = look->counters[i] > before->counters[i]
+					      ? look->counters[i] - before->counters[i]
+					      : 0;
+}
+
+static void take_reply(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *facts)
+{
+	uint64_t since_ns = connection->conn->established_ns;
+
+	if (!look->replied)
+		return;
+	facts->peer_replied = true;
+	facts->peer_anew = since_ns && look->report.uptime_ms <
+					       (vbd_clock_mono_ns() - since_ns) / VBD_NS_PER_MS;
+	if (look->report.known)
+		facts->peer_report = look->report;
+}
+
+void vbd_explain_take(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *facts)
+{
+	const struct vbd_daemon *daemon = connection->object.registry->daemon;
+	const struct vbd_conn *conn = connection->conn;
+	const struct vbd_trace_sample *before = NULL;
+	struct sockaddr_storage local, peer;
+	bool known;
+	uint64_t since_ns = facts->incident.since_ns ? facts->incident.since_ns : conn->created_ns;
+
+	take_reply(connection, look, facts);
+	/* A second look finds counters that have gone on. */
+	if (connection->kept && facts->netroute_known)
+		return;
+	facts->asked = look->asked;
+	facts->answered = look->answered;
+	facts->rtt_ns = look->rtt_ns;
+	known = vbd_explain_ends(connection, &local, &peer);
+	if (look->netroute_known)
+		vbd_explain_netroute(daemon, &look->netroute,
+			known ? (const struct sockaddr *)&peer : NULL, facts);
+	if (look->counted)
+		before = vbd_traces_before(daemon, conn->device.name, since_ns);
+	if (before && before->at_ns < look->counted_ns)
+		take_counters(look, before, &facts->incident);
+	facts->incident.traces[VBD_TRACE_MRA_CAME] =
+		answers_beyond(connection, facts->incident.traces[VBD_TRACE_MRA_CAME]);
+}
+
 void vbd_explain_gather(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_facts *ret_facts)
 {
@@ -177,7 +244,7 @@ void vbd_explain_gather(const struct vbd_connection *connection, const struct vb
 	ret_facts->memlock_known = true;
 	vbd_memlock(&ret_facts->locked_bytes, &ret_facts->lock_limit_bytes);
 	if (look)
-		vbd_look_take(connection, look, ret_facts);
+		vbd_explain_take(connection, look, ret_facts);
 }
 
 /* --- what came before ------------------------------------------------------------------------- */

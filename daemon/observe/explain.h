@@ -53,11 +53,17 @@ enum vbd_status vbd_look_at_route(struct vbd_daemon *daemon, struct vbd_caller *
 	const struct sockaddr_storage *dst, const struct sockaddr_storage *src, vbd_look_cb cb,
 	void *arg, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_look_take - set the facts that follow from @look for @connection, at once, while a reply is
- * new: what the peer's verbsd replied; and unless the facts that are kept have them, its route, and
- * by how much the counters rose since its incident began */
-void vbd_look_take(const struct vbd_connection *connection, const struct vbd_look *look,
-	struct vbd_facts *facts);
+/*
+ * Evidence: the facts of a connection at the moment of its first error, kept with it until its
+ * record is deleted. Later facts would mislead: the interface is up again, the inbox is gone.
+ * The thread pool looks at the route and the counters.
+ */
+
+/** vbd_evidence_keep - set `kept` of a connection whose end has begun. `keeping` is true until the
+ * thread pool has looked as well; the watches are called then. Keeps nothing without memory. Call
+ * it again when the connection has ended: if its error has become another one meanwhile, `kept` has
+ * the request of that one, and the peer's verbsd is told. */
+void vbd_evidence_keep(struct vbd_connection *connection);
 
 struct vbd_explanation {
 	char summary[768]; /* one sentence with its full stop */
@@ -88,6 +94,12 @@ void vbd_explain_connection(const struct vbd_connection *connection, const struc
  * @look: as for vbd_explain_connection() */
 void vbd_explain_gather(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_facts *ret_facts);
+
+/** vbd_explain_take - set the facts that follow from @look for @connection, at once, while a reply
+ * is new: what the peer's verbsd replied; and unless the facts that are kept have them, its route,
+ * and by how much the counters rose since its incident began */
+void vbd_explain_take(const struct vbd_connection *connection, const struct vbd_look *look,
+	struct vbd_facts *facts);
 
 /** vbd_explain_incident - set the incident of a connection: how it failed, or why it waits. If
  * facts are kept, only members that may still change after the first error.

@@ -9,6 +9,12 @@
 /* An open connection asks its peer again after this time. */
 #define ANSWER_FRESH_NS (2 * VBD_NS_PER_S)
 
+/* When thousands of connections fail together, the thread pool looks for so many of them. */
+#define LOOKS_MAX 16
+
+/* A host that disconnected lives, and may be too busy to say why: it is asked so often. */
+#define ASKS_MAX 4
+
 struct job {
 	struct vbd_daemon *daemon;
 	char device[64];
@@ -19,6 +25,11 @@ struct job {
 	struct vbd_look look;
 	vbd_look_cb cb;
 	void *arg;
+
+	/* For the evidence of a connection; NULL: it is freed. */
+	struct vbd_connection *connection;
+	unsigned int tries;
+	bool again; /* the error of the connection has become another one */
 };
 
 /* Pool thread. */
@@ -92,6 +103,8 @@ static enum vbd_status start(struct job *job, struct vbd_daemon *daemon, struct 
 {
 	enum vbd_status status;
 
+	if (!job)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to look for a route");
 	job->daemon = daemon;
 	job->cb = cb;
 	job->arg = arg;
@@ -101,16 +114,15 @@ static enum vbd_status start(struct job *job, struct vbd_daemon *daemon, struct 
 	return status;
 }
 
-enum vbd_status vbd_look_begin(
-	const struct vbd_connection *connection, vbd_look_cb cb, void *arg, struct vbd_error *err)
+/* Returns NULL without memory. */
+static struct job *prepare(const struct vbd_connection *connection)
 {
-	struct vbd_daemon *daemon = connection->object.registry->daemon;
-	struct vbd_device *device =
-		vbd_fabric_device(daemon->fabric, connection->conn->device.name);
+	const struct vbd_conn *conn = connection->conn;
+	struct vbd_device *device = vbd_fabric_device(conn->fabric, conn->device.name);
 	struct job *job = calloc(1, sizeof(*job));
 
 	if (!job)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to look for a route");
+		return NULL;
 	if (!vbd_explain_ends(connection, &job->question.src, &job->question.dst))
 		job->question.dst.ss_family = AF_UNSPEC;
 	else if (is_to_report(connection))
@@ -122,7 +134,14 @@ enum vbd_status vbd_look_begin(
 	}
 	job->asks =
 		job->question.count || (job->question.settles && vbd_explain_unheard(connection));
-	return start(job, daemon, connection->object.owner, cb, arg, err);
+	return job;
+}
+
+enum vbd_status vbd_look_begin(
+	const struct vbd_connection *connection, vbd_look_cb cb, void *arg, struct vbd_error *err)
+{
+	return start(prepare(connection), connection->object.registry->daemon,
+		connection->object.owner, cb, arg, err);
 }
 
 enum vbd_status vbd_look_at_route(struct vbd_daemon *daemon, struct vbd_caller *caller,
@@ -131,76 +150,99 @@ enum vbd_status vbd_look_at_route(struct vbd_daemon *daemon, struct vbd_caller *
 {
 	struct job *job = calloc(1, sizeof(*job));
 
-	if (!job)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to look for a route");
-	job->question.dst = *dst;
-	if (src)
-		job->question.src = *src;
+	if (job) {
+		job->question.dst = *dst;
+		job->question.src = src ? *src : (struct sockaddr_storage){0};
+	}
 	return start(job, daemon, caller, cb, arg, err);
 }
 
-/* The requests of other connections are answered as well, and the counters are those of the device:
- * with as many others under way an answer may be theirs. */
-static uint64_t answers_beyond(const struct vbd_connection *connection, uint64_t answers)
-{
-	const struct vbd_daemon *daemon = connection->object.registry->daemon;
-	uint64_t others = daemon->connections_in_state[VBD_CONN_CONNECTING];
+/* --- evidence --------------------------------------------------------------------------------- */
 
-	if (connection->in_state && connection->counted_state == VBD_CONN_CONNECTING)
-		others--;
-	return answers > others ? answers : 0;
+static void begin_look(struct vbd_connection *connection, unsigned int tries);
+
+static bool is_to_ask_again(const struct job *job)
+{
+	return job->again || (vbd_connection_was_left(job->connection) && job->look.asked &&
+				     !job->look.answered && job->tries < ASKS_MAX);
 }
 
-static void take_counters(const struct vbd_look *look, const struct vbd_trace_sample *before,
-	struct vbd_incident *incident)
+static void on_look(const struct vbd_look *look, void *arg)
 {
-	incident->traces_known = true;
-	incident->traces_over_ms = (look->counted_ns - before->at_ns) / VBD_NS_PER_MS;
-	for (size_t i = 0; i < VBD_TRACE_COUNT; i++)
-		incident->traces[i] = look->counters[i] > before->counters[i]
-					      ? look->counters[i] - before->counters[i]
-					      : 0;
-}
+	const struct job *job = arg;
+	struct vbd_connection *connection = job->connection;
 
-static void take_reply(const struct vbd_connection *connection, const struct vbd_look *look,
-	struct vbd_facts *facts)
-{
-	uint64_t since_ns = connection->conn->established_ns;
-
-	if (!look->replied)
+	if (connection)
+		connection->keeping = NULL;
+	/* Without `hotplug` the daemon is being destroyed. */
+	if (!job->daemon->hotplug)
 		return;
-	facts->peer_replied = true;
-	facts->peer_anew = since_ns && look->report.uptime_ms <
-					       (vbd_clock_mono_ns() - since_ns) / VBD_NS_PER_MS;
-	if (look->report.known)
-		facts->peer_report = look->report;
+	job->daemon->looks_running--;
+	if (!connection)
+		return;
+	if (is_to_ask_again(job))
+		begin_look(connection, job->tries + 1);
+	vbd_explain_take(connection, look, connection->kept);
+	if (look->replied && look->report.known)
+		vbd_report_take(connection, &look->report, true);
+	else
+		vbd_object_counted(&connection->object);
 }
 
-void vbd_look_take(const struct vbd_connection *connection, const struct vbd_look *look,
-	struct vbd_facts *facts)
+static void begin_look(struct vbd_connection *connection, unsigned int tries)
 {
-	const struct vbd_daemon *daemon = connection->object.registry->daemon;
-	const struct vbd_conn *conn = connection->conn;
-	const struct vbd_trace_sample *before = NULL;
-	struct sockaddr_storage local, peer;
-	bool known;
-	uint64_t since_ns = facts->incident.since_ns ? facts->incident.since_ns : conn->created_ns;
+	struct vbd_daemon *daemon = connection->object.registry->daemon;
+	struct job *job;
 
-	take_reply(connection, look, facts);
-	/* A second look finds counters that have gone on. */
-	if (connection->kept && facts->netroute_known)
+	if (daemon->looks_running >= LOOKS_MAX && !vbd_connection_was_left(connection))
 		return;
-	facts->asked = look->asked;
-	facts->answered = look->answered;
-	facts->rtt_ns = look->rtt_ns;
-	known = vbd_explain_ends(connection, &local, &peer);
-	if (look->netroute_known)
-		vbd_explain_netroute(daemon, &look->netroute,
-			known ? (const struct sockaddr *)&peer : NULL, facts);
-	if (look->counted)
-		before = vbd_traces_before(daemon, conn->device.name, since_ns);
-	if (before && before->at_ns < look->counted_ns)
-		take_counters(look, before, &facts->incident);
-	facts->incident.traces[VBD_TRACE_MRA_CAME] =
-		answers_beyond(connection, facts->incident.traces[VBD_TRACE_MRA_CAME]);
+	connection->report_owed = true;
+	job = prepare(connection);
+	if (start(job, daemon, connection->object.owner, on_look, job, NULL) != VBD_OK)
+		return;
+	connection->report_owed = false;
+	daemon->looks_running++;
+	job->connection = connection;
+	job->tries = tries;
+	connection->keeping = &job->connection;
+}
+
+/* A failed completion may come after the device has moved the queue pair, and replaces that. */
+static bool is_other_error(const struct vbd_connection *connection)
+{
+	const struct vbd_error *before = &connection->kept->incident.error;
+	const struct vbd_error *now = &connection->conn->qp.first_error.error;
+
+	return before->status != now->status || before->source != now->source ||
+	       before->kind != now->kind;
+}
+
+/* The peer is to hear of the error that stays, and the facts to have its transfer, which a client
+ * may delete. */
+static void look_again(struct vbd_connection *connection)
+{
+	if (!is_other_error(connection))
+		return;
+	vbd_explain_incident(connection, NULL, &connection->kept->incident);
+	if (connection->keeping) {
+		VBD_CONTAINER_OF(connection->keeping, struct job, connection)->again = true;
+		return;
+	}
+	begin_look(connection, 1);
+}
+
+void vbd_evidence_keep(struct vbd_connection *connection)
+{
+	struct vbd_facts *facts;
+
+	if (connection->kept) {
+		look_again(connection);
+		return;
+	}
+	facts = malloc(sizeof(*facts));
+	if (!facts)
+		return;
+	vbd_explain_gather(connection, NULL, facts);
+	connection->kept = facts;
+	begin_look(connection, 1);
 }

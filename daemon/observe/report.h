@@ -55,16 +55,4 @@ void vbd_report_take(
  * that are established. The daemon has not stopped before that is over. */
 void vbd_farewell_begin(struct vbd_daemon *daemon);
 
-/*
- * Evidence: the facts of a connection at the moment of its first error, kept with it until its
- * record is deleted. Later facts would mislead: the interface is up again, the inbox is gone.
- * The thread pool looks at the route and the counters.
- */
-
-/** vbd_evidence_keep - set `kept` of a connection whose end has begun. `keeping` is true until the
- * thread pool has looked as well; the watches are called then. Keeps nothing without memory. Call
- * it again when the connection has ended: if its error has become another one meanwhile, `kept` has
- * the request of that one, and the peer's verbsd is told. */
-void vbd_evidence_keep(struct vbd_connection *connection);
-
 #endif

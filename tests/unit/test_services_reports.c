@@ -507,7 +507,7 @@ static bool is_anew(const struct vbd_connection *connection, uint64_t uptime_ms)
 
 	facts = (struct vbd_facts){0};
 	look = (struct vbd_look){.replied = true, .report.uptime_ms = uptime_ms};
-	vbd_look_take(connection, &look, &facts);
+	vbd_explain_take(connection, &look, &facts);
 	assert_true(facts.peer_replied);
 	assert_false(facts.peer_report.known);
 	return facts.peer_anew;
