@@ -11,20 +11,27 @@
 
 #include "base/enum.h"
 
-/* X(SYMBOL, json name, terminal, awaited) */
-#define VBD_CONN_STATE_MAP(X)                                                                \
-	X(VBD_CONN_QUEUED, "queued", false, "its turn to connect")                           \
-	X(VBD_CONN_RESOLVING_ADDR, "resolving_addr", false, "the address of the peer")       \
-	X(VBD_CONN_RESOLVING_ROUTE, "resolving_route", false, "a path to the peer")          \
-	X(VBD_CONN_CONNECTING, "connecting", false, "the peer's answer")                     \
-	X(VBD_CONN_RETRYING, "retrying", false, "its next try to connect")                   \
-	X(VBD_CONN_REQUESTED, "requested", false, "a client's decision to accept or reject") \
-	X(VBD_CONN_ACCEPTING, "accepting", false, "the peer's confirmation")                 \
-	X(VBD_CONN_AWAITING_REMOTE, "awaiting_remote", false, "the peer's QP attributes")    \
-	X(VBD_CONN_ESTABLISHED, "established", false, "nothing: data can move")              \
-	X(VBD_CONN_DRAINING, "draining", false, "the last completions")                      \
-	X(VBD_CONN_CLOSED, "closed", true, "nothing: it is over")                            \
-	X(VBD_CONN_FAILED, "failed", true, "nothing: it is over")
+/*
+ * X(SYMBOL, json name, terminal, awaited, late, long): in an explanation VBD_OUTCOME_late if its
+ * deadline passes, VBD_OUTCOME_long if it only waits for long (rdma/diagnose/facts.h)
+ */
+#define VBD_CONN_STATE_MAP(X)                                                                      \
+	X(VBD_CONN_QUEUED, "queued", false, "its turn to connect", UNRESOLVED, WELL)               \
+	X(VBD_CONN_RESOLVING_ADDR, "resolving_addr", false, "the address of the peer", UNRESOLVED, \
+		RESOLVING)                                                                         \
+	X(VBD_CONN_RESOLVING_ROUTE, "resolving_route", false, "a path to the peer", UNRESOLVED,    \
+		RESOLVING)                                                                         \
+	X(VBD_CONN_CONNECTING, "connecting", false, "the peer's answer", UNANSWERED, CONNECTING)   \
+	X(VBD_CONN_RETRYING, "retrying", false, "its next try to connect", UNRESOLVED, RESOLVING)  \
+	X(VBD_CONN_REQUESTED, "requested", false, "a client's decision to accept or reject",       \
+		NOT_DECIDED, UNDECIDED)                                                            \
+	X(VBD_CONN_ACCEPTING, "accepting", false, "the peer's confirmation", UNCONFIRMED, WELL)    \
+	X(VBD_CONN_AWAITING_REMOTE, "awaiting_remote", false, "the peer's QP attributes",          \
+		NO_REMOTE, AWAITING)                                                               \
+	X(VBD_CONN_ESTABLISHED, "established", false, "nothing: data can move", LATE, STUCK)       \
+	X(VBD_CONN_DRAINING, "draining", false, "the last completions", WELL, WELL)                \
+	X(VBD_CONN_CLOSED, "closed", true, "nothing: it is over", WELL, WELL)                      \
+	X(VBD_CONN_FAILED, "failed", true, "nothing: it is over", WELL, WELL)
 
 enum vbd_conn_state { VBD_CONN_STATE_MAP(VBD_ENUM_ROW) VBD_CONN_STATE_COUNT };
 

@@ -38,17 +38,13 @@ static enum vbd_outcome outcome_of_completion(const struct vbd_outcome_end *end)
 		       : VBD_OUTCOME_REQUEST_FAILED;
 }
 
-/* The outcome of a deadline, by the state in which it passed. */
-static const enum vbd_outcome late_outcomes[VBD_CONN_STATE_COUNT] = {
-	[VBD_CONN_QUEUED] = VBD_OUTCOME_UNRESOLVED,
-	[VBD_CONN_RESOLVING_ADDR] = VBD_OUTCOME_UNRESOLVED,
-	[VBD_CONN_RESOLVING_ROUTE] = VBD_OUTCOME_UNRESOLVED,
-	[VBD_CONN_CONNECTING] = VBD_OUTCOME_UNANSWERED,
-	[VBD_CONN_RETRYING] = VBD_OUTCOME_UNRESOLVED,
-	[VBD_CONN_REQUESTED] = VBD_OUTCOME_NOT_DECIDED,
-	[VBD_CONN_ACCEPTING] = VBD_OUTCOME_UNCONFIRMED,
-	[VBD_CONN_AWAITING_REMOTE] = VBD_OUTCOME_NO_REMOTE,
-	[VBD_CONN_ESTABLISHED] = VBD_OUTCOME_LATE,
+static const struct {
+	enum vbd_outcome late, waits;
+} state_outcomes[VBD_CONN_STATE_COUNT] = {
+#define ROW(sym, name, terminal, awaited, late, waits) \
+	[sym] = {VBD_OUTCOME_##late, VBD_OUTCOME_##waits},
+	VBD_CONN_STATE_MAP(ROW)
+#undef ROW
 };
 
 /* The outcome of a reason that is no deadline and no failed completion. */
@@ -64,7 +60,7 @@ enum vbd_outcome vbd_outcome_of_end(const struct vbd_outcome_end *end)
 	enum vbd_outcome outcome = outcomes[end->reason];
 
 	if (error->source == VBD_SOURCE_DEADLINE)
-		return late_outcomes[end->state];
+		return state_outcomes[end->state].late;
 	if (outcome == VBD_OUTCOME_SILENT)
 		return outcome;
 	/* The reason is not the peer's disconnect where a failed completion led to that. */
@@ -89,18 +85,7 @@ enum vbd_outcome vbd_outcome_of_end(const struct vbd_outcome_end *end)
 
 enum vbd_outcome vbd_outcome_of_wait(enum vbd_conn_state state)
 {
-	/* The other states are VBD_OUTCOME_WELL. */
-	static const enum vbd_outcome wait_outcomes[VBD_CONN_STATE_COUNT] = {
-		[VBD_CONN_RESOLVING_ADDR] = VBD_OUTCOME_RESOLVING,
-		[VBD_CONN_RESOLVING_ROUTE] = VBD_OUTCOME_RESOLVING,
-		[VBD_CONN_RETRYING] = VBD_OUTCOME_RESOLVING,
-		[VBD_CONN_CONNECTING] = VBD_OUTCOME_CONNECTING,
-		[VBD_CONN_REQUESTED] = VBD_OUTCOME_UNDECIDED,
-		[VBD_CONN_AWAITING_REMOTE] = VBD_OUTCOME_AWAITING,
-		[VBD_CONN_ESTABLISHED] = VBD_OUTCOME_STUCK,
-	};
-
-	return wait_outcomes[state];
+	return state_outcomes[state].waits;
 }
 
 #define OUT(sym)  (UINT64_C(1) << VBD_OUTCOME_##sym)
