@@ -128,33 +128,3 @@ struct vbd_connection *vbd_peer_reports_find(
 	qps.device_id = device->id;
 	return find(daemon, &qps);
 }
-
-struct vbd_peer_report *vbd_peer_report_room(struct vbd_connection *connection)
-{
-	if (!connection->peer_report)
-		connection->peer_report = calloc(1, sizeof(*connection->peer_report));
-	return connection->peer_report;
-}
-
-void vbd_peer_report_take(
-	struct vbd_connection *connection, const struct vbd_report *theirs, bool answered)
-{
-	struct vbd_peer_report *report = vbd_peer_report_room(connection);
-
-	if (report) {
-		const struct vbd_report before = report->theirs;
-
-		report->theirs = *theirs;
-		report->came = true;
-		/* One request ended the connection: the peer makes up another one. */
-		if (before.ended && before.op >= 0) {
-			report->theirs.op = before.op;
-			report->theirs.length_bytes = before.length_bytes;
-			report->theirs.remote_addr = before.remote_addr;
-			report->theirs.rkey = before.rkey;
-		}
-	}
-	if (report && answered)
-		report->answered_ns = vbd_clock_mono_ns();
-	vbd_object_counted(&connection->object);
-}

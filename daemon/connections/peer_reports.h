@@ -12,8 +12,6 @@
 #include "rdma/fabric/report.h"
 
 struct vbd_peer_report {
-	bool came;		  /* `theirs` is set */
-	uint64_t answered_ns;	  /* when a question of this side was, the last time; 0: never */
 	struct vbd_report theirs; /* the newest */
 	/* About the request that the peer reported and the device here had refused: judged once,
 	 * for callers of this verbsd. */
@@ -35,14 +33,6 @@ bool vbd_peer_reports_listen(struct vbd_daemon *daemon);
  * is none. The caller checks that the peer is the same. */
 struct vbd_connection *vbd_peer_reports_find(
 	struct vbd_daemon *daemon, const char *device_name, uint32_t lqpn, uint32_t rqpn);
-
-/** vbd_peer_report_room - connection->peer_report, made if need be; NULL without memory */
-struct vbd_peer_report *vbd_peer_report_room(struct vbd_connection *connection);
-
-/** vbd_peer_report_take - keep what the peer has reported; the watches are called. @answered: to a
- * question of this side */
-void vbd_peer_report_take(
-	struct vbd_connection *connection, const struct vbd_report *theirs, bool answered);
 
 /** vbd_peer_reports_forget - the connection is freed */
 void vbd_peer_reports_forget(struct vbd_connection *connection);

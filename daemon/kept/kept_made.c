@@ -47,7 +47,7 @@ static bool peer_has_closed(const struct vbd_connection *connection)
 {
 	const struct vbd_peer_report *report = connection->peer_report;
 
-	return report && report->came && report->theirs.reason == VBD_REASON_LOCAL_CLOSE;
+	return report && report->theirs.reason == VBD_REASON_LOCAL_CLOSE;
 }
 
 static bool wants_another(const struct vbd_connection *connection, enum vbd_reconnect reconnect)

@@ -155,9 +155,8 @@ static void gather_report(const struct vbd_connection *connection, struct vbd_fa
 
 	if (!report)
 		return;
-	if (report->came)
-		facts->peer_report = report->theirs;
-	facts->peer_replied = facts->peer_replied || report->came;
+	facts->peer_report = report->theirs;
+	facts->peer_replied = true;
 	facts->judged = report->memory;
 	facts->judged_over_bytes = report->over_bytes;
 }

@@ -2,12 +2,8 @@
 #include "daemon/observe/explain.h"
 
 #include "base/clock.h"
-#include "daemon/connections/peer_reports.h"
 #include "daemon/core/traces.h"
 #include "daemon/observe/report.h"
-
-/* An open connection asks its peer again after this time. */
-#define ANSWER_FRESH_NS (2 * VBD_NS_PER_S)
 
 /* When thousands of connections fail together, the thread pool looks for so many of them. */
 #define LOOKS_MAX 16
@@ -83,19 +79,12 @@ static void done(void *arg)
 }
 
 /* One report is enough for an end: a host that is gone costs each question 1.5 s. A connection that
- * did not fail has none to make, and asks when somebody wants to know; while it is open, the peer's
- * answer may change. */
+ * did not fail has none to make, and asks when somebody wants to know: the peer's answer may
+ * change.
+ */
 static bool is_to_report(const struct vbd_connection *connection)
 {
-	const struct vbd_peer_report *report = connection->peer_report;
-	bool open = connection->conn->qp.reason == VBD_REASON_NONE;
-
-	if (connection->kept)
-		return connection->report_owed;
-	if (report && report->answered_ns &&
-		(!open || vbd_clock_mono_ns() - report->answered_ns < ANSWER_FRESH_NS))
-		return false;
-	return vbd_explain_unheard(connection);
+	return connection->kept ? connection->report_owed : vbd_explain_unheard(connection);
 }
 
 static enum vbd_status start(struct job *job, struct vbd_daemon *daemon, struct vbd_caller *owner,
@@ -184,7 +173,7 @@ static void on_look(const struct vbd_look *look, void *arg)
 		begin_look(connection, job->tries + 1);
 	vbd_explain_take(connection, look, connection->kept);
 	if (look->replied && look->report.known)
-		vbd_report_take(connection, &look->report, true);
+		vbd_report_take(connection, &look->report);
 	else
 		vbd_object_counted(&connection->object);
 }

@@ -247,15 +247,29 @@ static bool is_to_judge(
 	       connection->conn->refusal != VBD_REFUSAL_NONE;
 }
 
-void vbd_report_take(
-	struct vbd_connection *connection, const struct vbd_report *theirs, bool answered)
+static void keep(struct vbd_peer_report *report, const struct vbd_report *theirs)
 {
-	struct vbd_peer_report *report;
+	const struct vbd_report before = report->theirs;
 
-	vbd_peer_report_take(connection, theirs, answered);
-	report = connection->peer_report;
-	if (report && is_to_judge(connection, report))
-		judge(connection, report);
+	report->theirs = *theirs;
+	/* One request ended the connection: the peer makes up another one. */
+	if (!before.ended || before.op < 0)
+		return;
+	report->theirs.op = before.op;
+	report->theirs.length_bytes = before.length_bytes;
+	report->theirs.remote_addr = before.remote_addr;
+	report->theirs.rkey = before.rkey;
+}
+
+void vbd_report_take(struct vbd_connection *connection, const struct vbd_report *theirs)
+{
+	if (!connection->peer_report)
+		connection->peer_report = calloc(1, sizeof(*connection->peer_report));
+	if (connection->peer_report)
+		keep(connection->peer_report, theirs);
+	vbd_object_counted(&connection->object);
+	if (connection->peer_report && is_to_judge(connection, connection->peer_report))
+		judge(connection, connection->peer_report);
 }
 
 /* Two hosts may share a bucket: then one gets fewer answers while the other asks too often. */
@@ -311,7 +325,7 @@ bool vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 		daemon->reports_refused += connection->conn->refusal == VBD_REFUSAL_NONE;
 	}
 	report_on(connection, ret_ours);
-	vbd_report_take(connection, theirs, false);
+	vbd_report_take(connection, theirs);
 	return true;
 }
 

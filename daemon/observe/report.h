@@ -31,12 +31,10 @@ bool vbd_report_choose(const struct vbd_pv_answer *answer, struct vbd_report *re
 bool vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 	const char *device_name, const struct vbd_report *theirs, struct vbd_report *ret_ours);
 
-/** vbd_report_take - keep what the peer has reported, and judge once the request for which the
- * device here refused the peer. Either side may ask first, and the device here may refuse before or
- * after that: each report is a chance to judge.
- * @answered: @theirs is the reply to a question of this side */
-void vbd_report_take(
-	struct vbd_connection *connection, const struct vbd_report *theirs, bool answered);
+/** vbd_report_take - keep what the peer has reported, call the watches, and judge once the request
+ * for which the device here refused the peer. Either side may ask first, and the device here may
+ * refuse before or after that: each report is a chance to judge. */
+void vbd_report_take(struct vbd_connection *connection, const struct vbd_report *theirs);
 
 /*
  * A farewell: a daemon that stops reports that to the verbsd of its peers, which can't ask it any

@@ -4,6 +4,7 @@
 #include "api/connections/connections.h"
 #include "api/json/writer.h"
 #include "daemon/connections/peer_reports.h"
+#include "daemon/observe/report.h"
 
 #include "tests/unit/client.h"
 #include "tests/unit/openapi.h"
@@ -853,10 +854,10 @@ OWNERS_TEST(test_owners__what_a_peer_asked_of_the_daemons_memory_is_not_told)
 
 		pair.active->object.shared = pair.passive->object.shared = shared;
 		(void)refused_write(f->svc, pair);
-		report = vbd_peer_report_room(pair.passive);
+		vbd_report_take(pair.passive, &(struct vbd_report){.op = -1});
+		report = pair.passive->peer_report;
 		report->memory = VBD_REPORT_MEMORY_PAST_END;
 		report->over_bytes = 918273645;
-		report->came = true;
 		report->theirs = (struct vbd_report){.known = true,
 			.op = VBD_OP_WRITE,
 			.length_bytes = 7654321,
