@@ -177,7 +177,6 @@ static void take_counters(const struct vbd_look *look, const struct vbd_trace_sa
 	struct vbd_incident *incident)
 {
 	incident->traces_known = true;
-	incident->traces_over_ms = (look->counted_ns - before->at_ns) / VBD_NS_PER_MS;
 	for (size_t i = 0; i < VBD_TRACE_COUNT; i++)
 		incident->traces[i] = look->counters[i] > before->counters[i]
 					      ? look->counters[i] - before->counters[i]
@@ -217,7 +216,7 @@ void vbd_explain_take(const struct vbd_connection *connection, const struct vbd_
 	facts->rtt_ns = look->rtt_ns;
 	known = vbd_explain_ends(connection, &local, &peer);
 	if (look->netroute_known)
-		vbd_explain_netroute(daemon, &look->netroute,
+		vbd_explain_netroute(conn->fabric, &look->netroute,
 			known ? (const struct sockaddr *)&peer : NULL, facts);
 	if (look->counted)
 		before = vbd_traces_before(daemon, conn->device.name, since_ns);

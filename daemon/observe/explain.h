@@ -144,7 +144,7 @@ void vbd_explain_destination(const struct vbd_daemon *daemon,
 
 /** vbd_explain_netroute - set the facts that follow from @netroute to @dst, NULL if unknown;
  * without a device, and if the port that leads there is down, that port with its device and GID */
-void vbd_explain_netroute(const struct vbd_daemon *daemon, const struct vbd_pv_netroute *netroute,
+void vbd_explain_netroute(const struct vbd_fabric *fabric, const struct vbd_pv_netroute *netroute,
 	const struct sockaddr *dst, struct vbd_facts *facts);
 
 #endif

@@ -12,95 +12,93 @@
 /* Most bytes of headers before the data in a RoCE v2 packet (iboe_get_mtu(), kernel 6.1). */
 #define ROCE_HEADER_BYTES 96
 
-/* Data of a search for an address's device: the interfaces, and one device's GIDs at a time. */
-struct search {
-	const struct ifaddrs *interfaces;
-	struct vbd_gid *gids; /* NULL: none */
-	size_t gid_count;
-};
-
-static void unload(struct search *search)
+static bool has_interface(
+	const struct vbd_device *device, const struct ifaddrs *interfaces, const char *netdev)
 {
-	free(search->gids);
-	search->gids = NULL;
+	struct vbd_gid *gids = NULL;
+	size_t count = 0;
+	bool has = device->state == VBD_DEVICE_PRESENT &&
+		   vbd_device_query_gids(device, &gids, &count, NULL) == VBD_OK &&
+		   vbd_source_has_interface(gids, count, interfaces, netdev);
+
+	free(gids);
+	return has;
 }
 
-static bool load(const struct vbd_device *device, struct search *search)
+static bool find_gid(const struct vbd_device *device, const struct ifaddrs *interfaces,
+	const struct sockaddr *src, struct vbd_gid *ret_gid)
 {
-	unload(search);
-	return device->state == VBD_DEVICE_PRESENT &&
-	       vbd_device_query_gids(device, &search->gids, &search->gid_count, NULL) == VBD_OK;
+	struct vbd_gid *gids = NULL;
+	const struct vbd_gid *gid = NULL;
+	size_t count = 0;
+
+	if (device->state == VBD_DEVICE_PRESENT &&
+		vbd_device_query_gids(device, &gids, &count, NULL) == VBD_OK)
+		gid = vbd_source_find(gids, count, interfaces, src);
+	if (gid)
+		*ret_gid = *gid;
+	free(gids);
+	return gid != NULL;
 }
 
 /* Several devices may belong to one interface. */
-static void find_devices(const struct vbd_daemon *daemon, struct search *search, const char *netdev,
-	struct vbd_facts *facts)
+static void find_devices(const struct vbd_fabric *fabric, struct vbd_facts *facts)
 {
 	facts->netroute_has_rdma = facts->netroute_by_device = false;
-	vbd_list_for_each (link, &daemon->fabric->devices) {
+	vbd_list_for_each (link, &fabric->devices) {
 		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
-		if (!load(device, search) || !vbd_source_has_interface(search->gids,
-						     search->gid_count, search->interfaces, netdev))
+		if (!has_interface(device, fabric->interfaces, facts->netroute.netdev))
 			continue;
 		facts->netroute_has_rdma = true;
 		if (strcmp(device->name, facts->device) == 0)
 			facts->netroute_by_device = true;
 	}
-	unload(search);
 }
 
 /* Set the device that rdma_cm would choose, that of the source address, with its port and GID. */
-static void find_way(const struct vbd_daemon *daemon, const struct sockaddr *src,
-	struct search *search, struct vbd_facts *facts)
+static void find_way(
+	const struct vbd_fabric *fabric, const struct sockaddr *src, struct vbd_facts *facts)
 {
-	vbd_list_for_each (link, &daemon->fabric->devices) {
+	vbd_list_for_each (link, &fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-		const struct vbd_gid *gid = NULL;
 
-		if (load(device, search))
-			gid = vbd_source_find(
-				search->gids, search->gid_count, search->interfaces, src);
-		if (!gid)
+		if (!find_gid(device, fabric->interfaces, src, &facts->qp.sgid))
 			continue;
 		facts->device_id = device->id;
 		(void)snprintf(facts->device, sizeof(facts->device), "%s", device->name);
 		facts->iwarp = vbd_device_is_iwarp(device);
 		facts->qp.sgid_known = !facts->iwarp;
-		facts->qp.sgid = *gid;
-		facts->port_known =
-			vbd_device_port(device, gid->port_num, &facts->port, NULL) == VBD_OK;
+		facts->port_known = vbd_device_port(device, facts->qp.sgid.port_num, &facts->port,
+					    NULL) == VBD_OK;
 		break;
 	}
-	unload(search);
 }
 
 /* An interface that is down has no route: there is none, or one by another interface. */
-static void find_dead_port(const struct vbd_daemon *daemon, const struct sockaddr *dst,
-	struct search *search, struct vbd_facts *facts)
+static void find_dead_port(
+	const struct vbd_fabric *fabric, const struct sockaddr *dst, struct vbd_facts *facts)
 {
 	const struct sockaddr *src = (const struct sockaddr *)&facts->netroute.src;
 	struct vbd_facts way = *facts;
 
 	if (facts->netroute.route_errnum || !facts->netroute_has_rdma)
-		src = vbd_source_that_is_down(search->interfaces, dst);
+		src = vbd_source_that_is_down(fabric->interfaces, dst);
 	if (src && src->sa_family)
-		find_way(daemon, src, search, &way);
+		find_way(fabric, src, &way);
 	if (way.port_known && way.port.state != IBV_PORT_ACTIVE)
 		*facts = way;
 }
 
-void vbd_explain_netroute(const struct vbd_daemon *daemon, const struct vbd_pv_netroute *netroute,
+void vbd_explain_netroute(const struct vbd_fabric *fabric, const struct vbd_pv_netroute *netroute,
 	const struct sockaddr *dst, struct vbd_facts *facts)
 {
-	struct search search = {.interfaces = daemon->fabric->interfaces};
-
 	facts->netroute_known = true;
 	facts->netroute = *netroute;
 	if (!netroute->route_errnum)
-		find_devices(daemon, &search, netroute->netdev, facts);
+		find_devices(fabric, facts);
 	if (dst && !*facts->device && !netroute->local)
-		find_dead_port(daemon, dst, &search, facts);
+		find_dead_port(fabric, dst, facts);
 }
 
 enum vbd_status vbd_destination_choose(
@@ -149,14 +147,14 @@ static void gather(const struct vbd_daemon *daemon, const struct vbd_destination
 {
 	const struct sockaddr_storage *src =
 		destination->src.ss_family ? &destination->src : &netroute->src;
-	struct search search = {.interfaces = daemon->fabric->interfaces};
 
 	*facts = (struct vbd_facts){.destination = true, .memlock_known = true};
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
-	vbd_explain_netroute(daemon, netroute, (const struct sockaddr *)&destination->addr, facts);
+	vbd_explain_netroute(
+		daemon->fabric, netroute, (const struct sockaddr *)&destination->addr, facts);
 	if (netroute->route_errnum || !src->ss_family)
 		return;
-	find_way(daemon, (const struct sockaddr *)src, &search, facts);
+	find_way(daemon->fabric, (const struct sockaddr *)src, facts);
 	facts->qp.path_mtu_bytes = path_mtu(facts);
 	/* A local address is routed through lo, so netroute_has_rdma means nothing for it. */
 	facts->sgid_none = !*facts->device && (netroute->local || facts->netroute_has_rdma);

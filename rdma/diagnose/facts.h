@@ -16,52 +16,52 @@
 
 struct vbd_facts;
 
-/* The state of things, whatever the cause. X(SYMBOL, name) */
-#define VBD_OUTCOME_MAP(X)                                                                         \
-	X(VBD_OUTCOME_WELL, "well")                                                                \
-	/* the connection is open and waits for long */                                            \
-	X(VBD_OUTCOME_RESOLVING, "resolving")	/* for an address or a route */                    \
-	X(VBD_OUTCOME_CONNECTING, "connecting") /* for the peer's answer */                        \
-	X(VBD_OUTCOME_UNDECIDED, "undecided")	/* for a client's decision here */                 \
-	X(VBD_OUTCOME_AWAITING, "awaiting")	/* by hand: for the peer's attributes */           \
-	X(VBD_OUTCOME_STUCK, "stuck")		/* a transfer makes no progress */                 \
-	X(VBD_OUTCOME_UNSENT, "unsent")		/* a receive waits for a message */                \
-	/* the connection ended before it was established */                                       \
-	X(VBD_OUTCOME_NAMELESS, "nameless")	  /* the host name has no address */               \
-	X(VBD_OUTCOME_UNRESOLVED, "unresolved")	  /* no address or no route, or none in time */    \
-	X(VBD_OUTCOME_REJECTED, "rejected")	  /* by the peer */                                \
-	X(VBD_OUTCOME_UNANSWERED, "unanswered")	  /* no answer to the connect request */           \
-	X(VBD_OUTCOME_UNCONFIRMED, "unconfirmed") /* accepted here, not confirmed there */         \
-	X(VBD_OUTCOME_HANDSHAKE, "handshake")	  /* the CM failed */                              \
-	X(VBD_OUTCOME_REJECTED_HERE, "rejected_here")                                              \
-	X(VBD_OUTCOME_NOT_DECIDED, "not_decided") /* nobody decided here in time */                \
-	X(VBD_OUTCOME_NO_REMOTE, "no_remote")	  /* by hand: no attributes came in time */        \
-	X(VBD_OUTCOME_MOVED, "moved") /* established; the peer's hardware address changed */       \
-	/* a request of this side failed */                                                        \
-	X(VBD_OUTCOME_ACCESS, "access")			/* the peer's device refused the access */ \
-	X(VBD_OUTCOME_OPERATION, "operation")		/* the peer's device failed it */          \
-	X(VBD_OUTCOME_INVALID, "invalid")		/* the peer's device calls it invalid */   \
-	X(VBD_OUTCOME_UNACKED, "unacked")		/* no acknowledgement came */              \
-	X(VBD_OUTCOME_SILENT, "silent")			/* no heartbeat was acknowledged */        \
-	X(VBD_OUTCOME_RNR, "rnr")			/* the peer had no receive for it */       \
-	X(VBD_OUTCOME_LATE, "late")			/* no completion by its deadline */        \
-	X(VBD_OUTCOME_REQUEST_FAILED, "request_failed") /* the device here failed it */            \
-	X(VBD_OUTCOME_BIND, "bind")			/* of a memory window */                   \
-	/* something else failed */                                                                \
-	X(VBD_OUTCOME_RECEIVE_FAILED, "receive_failed")                                            \
-	X(VBD_OUTCOME_REFUSED, "refused")     /* the device here refused the peer */               \
-	X(VBD_OUTCOME_QP_FAILED, "qp_failed") /* the queue pair, without a completion */           \
-	X(VBD_OUTCOME_DEVICE_LOST, "device_lost")                                                  \
-	X(VBD_OUTCOME_RESOURCE, "resource") /* a call here */                                      \
-	X(VBD_OUTCOME_SERVICE, "service")   /* the protocol of a service */                        \
-	X(VBD_OUTCOME_PROTOCOL, "protocol") /* an event that the state does not allow */           \
-	/* the connection ended, and nothing failed here */                                        \
-	X(VBD_OUTCOME_PEER_LEFT, "peer_left")                                                      \
-	X(VBD_OUTCOME_CLOSED, "closed")                                                            \
-	X(VBD_OUTCOME_CANCELLED, "cancelled") /* to take back what the device held */              \
-	X(VBD_OUTCOME_STOPPED, "stopped")
-
-enum vbd_outcome { VBD_OUTCOME_MAP(VBD_ENUM_ROW) VBD_OUTCOME_COUNT };
+/* The state of things, whatever the cause. */
+enum vbd_outcome {
+	VBD_OUTCOME_WELL,
+	/* the connection is open and waits for long */
+	VBD_OUTCOME_RESOLVING,	/* for an address or a route */
+	VBD_OUTCOME_CONNECTING, /* for the peer's answer */
+	VBD_OUTCOME_UNDECIDED,	/* for a client's decision here */
+	VBD_OUTCOME_AWAITING,	/* by hand: for the peer's attributes */
+	VBD_OUTCOME_STUCK,	/* a transfer makes no progress */
+	VBD_OUTCOME_UNSENT,	/* a receive waits for a message */
+	/* the connection ended before it was established */
+	VBD_OUTCOME_NAMELESS,	 /* the host name has no address */
+	VBD_OUTCOME_UNRESOLVED,	 /* no address or no route, or none in time */
+	VBD_OUTCOME_REJECTED,	 /* by the peer */
+	VBD_OUTCOME_UNANSWERED,	 /* no answer to the connect request */
+	VBD_OUTCOME_UNCONFIRMED, /* accepted here, not confirmed there */
+	VBD_OUTCOME_HANDSHAKE,	 /* the CM failed */
+	VBD_OUTCOME_REJECTED_HERE,
+	VBD_OUTCOME_NOT_DECIDED, /* nobody decided here in time */
+	VBD_OUTCOME_NO_REMOTE,	 /* by hand: no attributes came in time */
+	VBD_OUTCOME_MOVED,	 /* established; the peer's hardware address changed */
+	/* a request of this side failed */
+	VBD_OUTCOME_ACCESS,	    /* the peer's device refused the access */
+	VBD_OUTCOME_OPERATION,	    /* the peer's device failed it */
+	VBD_OUTCOME_INVALID,	    /* the peer's device calls it invalid */
+	VBD_OUTCOME_UNACKED,	    /* no acknowledgement came */
+	VBD_OUTCOME_SILENT,	    /* no heartbeat was acknowledged */
+	VBD_OUTCOME_RNR,	    /* the peer had no receive for it */
+	VBD_OUTCOME_LATE,	    /* no completion by its deadline */
+	VBD_OUTCOME_REQUEST_FAILED, /* the device here failed it */
+	VBD_OUTCOME_BIND,	    /* of a memory window */
+	/* something else failed */
+	VBD_OUTCOME_RECEIVE_FAILED,
+	VBD_OUTCOME_REFUSED,   /* the device here refused the peer */
+	VBD_OUTCOME_QP_FAILED, /* the queue pair, without a completion */
+	VBD_OUTCOME_DEVICE_LOST,
+	VBD_OUTCOME_RESOURCE, /* a call here */
+	VBD_OUTCOME_SERVICE,  /* the protocol of a service */
+	VBD_OUTCOME_PROTOCOL, /* an event that the state does not allow */
+	/* the connection ended, and nothing failed here */
+	VBD_OUTCOME_PEER_LEFT,
+	VBD_OUTCOME_CLOSED,
+	VBD_OUTCOME_CANCELLED, /* to take back what the device held */
+	VBD_OUTCOME_STOPPED,
+	VBD_OUTCOME_COUNT
+};
 
 /*
  * The counters of the kernel that are compared before and after.
@@ -129,7 +129,6 @@ struct vbd_incident {
 	char words[96];		  /* text that the peer rejected with; "" if none */
 
 	bool traces_known;
-	uint64_t traces_over_ms;
 	uint64_t traces[VBD_TRACE_COUNT]; /* by so much each counter of the device rose */
 };
 
