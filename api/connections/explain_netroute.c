@@ -25,6 +25,7 @@
 struct asking {
 	struct vbd_request *req; /* NULL: the client has left */
 	struct vbd_resolution *resolution;
+	bool looking; /* a look has begun, and its callback is to come */
 	uint64_t connection;
 	uint64_t created_ns;	       /* of the connection that is looked at */
 	uint64_t transfer, done_bytes; /* that are watched; 0: none */
@@ -43,10 +44,11 @@ static void on_gone(struct vbd_request *req, void *arg)
 
 	(void)req;
 	asking->req = NULL;
-	/* The callback of a route lookup frees @asking; a cancelled name lookup has no callback. */
-	if (!asking->resolution)
+	/* The callback of a look frees @asking; a cancelled name lookup has no callback. */
+	if (asking->looking)
 		return;
-	vbd_resolve_cancel(asking->resolution);
+	if (asking->resolution)
+		vbd_resolve_cancel(asking->resolution);
 	free(asking);
 }
 
@@ -57,19 +59,6 @@ static void refuse(struct asking *asking, const struct vbd_error *err)
 }
 
 /* --- a connection ---------------------------------------------------------------------------- */
-
-static void explain(struct vbd_request *req, const struct vbd_connection *connection,
-	const struct vbd_look *look)
-{
-	struct vbd_encoder out = vbd_encode_begin();
-	struct vbd_explanation explanation;
-	enum vbd_role role = vbd_view_role(req, &connection->object);
-
-	vbd_conn_refresh_qp(connection->conn);
-	vbd_explain_connection(connection, look, req->caller, role, &explanation);
-	vbd_put_explanation(&out, connection, &explanation, role);
-	vbd_reply_json(req, 200, &out);
-}
 
 static void on_look(const struct vbd_look *look, void *arg);
 
@@ -86,17 +75,32 @@ static void look_for(struct asking *asking)
 		 vbd_look_begin((const struct vbd_connection *)(const void *)object, on_look,
 			 asking, &err) == VBD_OK) {
 		asking->created_ns = object->created_ns;
+		asking->looking = true;
 		return;
 	}
 	refuse(asking, &err);
 }
 
+static void explain(struct vbd_request *req, const struct vbd_connection *connection,
+	const struct vbd_look *look)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+	struct vbd_explanation explanation;
+	enum vbd_role role = vbd_view_role(req, &connection->object);
+
+	vbd_conn_refresh_qp(connection->conn);
+	vbd_explain_connection(connection, look, req->caller, role, &explanation);
+	vbd_put_explanation(&out, connection, &explanation, role);
+	vbd_reply_json(req, 200, &out);
+}
+
 static void on_look(const struct vbd_look *look, void *arg)
 {
 	struct asking *asking = arg;
-	struct vbd_error gone = {0};
+	struct vbd_look watched = *look;
 	const struct vbd_object *object;
 
+	asking->looking = false;
 	if (!asking->req) {
 		free(asking);
 		return;
@@ -104,33 +108,20 @@ static void on_look(const struct vbd_look *look, void *arg)
 	object = vbd_registry_find_id(
 		vbd_request_daemon(asking->req)->connections, asking->connection);
 	/* The look was at another one that had the id before. */
-	if (object && object->created_ns != asking->created_ns) {
+	if (!object || object->created_ns != asking->created_ns) {
 		look_for(asking);
 		return;
 	}
-	if (object) {
-		struct vbd_look watched = *look;
-
-		watched.transfer = asking->transfer;
-		watched.transfer_done = asking->done_bytes;
-		explain(asking->req, (const struct vbd_connection *)(const void *)object, &watched);
-		free(asking);
-		return;
-	}
-	(void)vbd_error_set(&gone, VBD_E_NOT_FOUND, "the connection was deleted in the meantime");
-	refuse(asking, &gone);
+	watched.transfer = asking->transfer;
+	watched.transfer_done = asking->done_bytes;
+	explain(asking->req, (const struct vbd_connection *)(const void *)object, &watched);
+	free(asking);
 }
 
 static void on_watched(struct vbd_request *req, void *arg)
 {
 	(void)req;
 	look_for(arg);
-}
-
-static void on_watcher_gone(struct vbd_request *req, void *arg)
-{
-	(void)req;
-	free(arg);
 }
 
 static void look(struct vbd_request *req, const struct vbd_connection *connection)
@@ -148,7 +139,7 @@ static void look(struct vbd_request *req, const struct vbd_connection *connectio
 	if (!vbd_explain_running(connection, &asking->transfer, &asking->done_bytes)) {
 		asking->transfer = 0;
 		look_for(asking);
-	} else if (vbd_request_park(req, PROGRESS_MS, on_watched, on_watcher_gone, asking, &err) !=
+	} else if (vbd_request_park(req, PROGRESS_MS, on_watched, on_gone, asking, &err) !=
 		   VBD_OK) {
 		refuse(asking, &err);
 	}
@@ -210,6 +201,7 @@ static void on_route(const struct vbd_look *look, void *arg)
 	struct vbd_explanation explanation;
 	struct vbd_encoder out;
 
+	asking->looking = false;
 	if (!asking->req) {
 		free(asking);
 		return;
@@ -236,10 +228,10 @@ static void find_netroute(struct asking *asking)
 
 	destination->addr = asking->addrs.items[asking->at];
 	destination->src = asking->src;
-	if ((vbd_destination_choose(daemon, destination, &err) != VBD_OK ||
-		    vbd_look_at_route(daemon, asking->req->caller, &destination->addr,
-			    &destination->src, on_route, asking, &err) != VBD_OK) &&
-		!goes_on(asking))
+	asking->looking = vbd_destination_choose(daemon, destination, &err) == VBD_OK &&
+			  vbd_look_at_route(daemon, asking->req->caller, &destination->addr,
+				  &destination->src, on_route, asking, &err) == VBD_OK;
+	if (!asking->looking && !goes_on(asking))
 		refuse(asking, &err);
 }
 

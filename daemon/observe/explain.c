@@ -5,7 +5,6 @@
 #include "daemon/connections/listeners.h"
 #include "daemon/connections/peer_reports.h"
 #include "daemon/core/devices.h"
-#include "daemon/core/traces.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/worker.h"
 #include "rdma/device/port_counters.h"
@@ -173,13 +172,13 @@ static uint64_t answers_beyond(const struct vbd_connection *connection, uint64_t
 	return answers > others ? answers : 0;
 }
 
-static void take_counters(const struct vbd_look *look, const struct vbd_trace_sample *before,
+static void take_counters(const struct vbd_trace_sample *now, const struct vbd_trace_sample *before,
 	struct vbd_incident *incident)
 {
 	incident->traces_known = true;
 	for (size_t i = 0; i < VBD_TRACE_COUNT; i++)
-		incident->traces[i] = look->counters[i] > before->counters[i]
-					      ? look->counters[i] - before->counters[i]
+		incident->traces[i] = now->counters[i] > before->counters[i]
+					      ? now->counters[i] - before->counters[i]
 					      : 0;
 }
 
@@ -218,10 +217,10 @@ void vbd_explain_take(const struct vbd_connection *connection, const struct vbd_
 	if (look->netroute_known)
 		vbd_explain_netroute(conn->fabric, &look->netroute,
 			known ? (const struct sockaddr *)&peer : NULL, facts);
-	if (look->counted)
+	if (look->sample.at_ns)
 		before = vbd_traces_before(daemon, conn->device.name, since_ns);
-	if (before && before->at_ns < look->counted_ns)
-		take_counters(look, before, &facts->incident);
+	if (before && before->at_ns < look->sample.at_ns)
+		take_counters(&look->sample, before, &facts->incident);
 	facts->incident.traces[VBD_TRACE_MRA_CAME] =
 		answers_beyond(connection, facts->incident.traces[VBD_TRACE_MRA_CAME]);
 }

@@ -10,6 +10,7 @@
 
 #include "daemon/connections/connections.h"
 #include "daemon/core/context.h"
+#include "daemon/core/traces.h"
 #include "rdma/diagnose/judge.h"
 
 /*
@@ -26,10 +27,8 @@ struct vbd_look {
 	bool replied;		  /* a verbsd at the peer's host did; `report` is set */
 	struct vbd_report report; /* not `known`: the peer's verbsd has no such connection */
 	uint64_t transfer; /* the one that waited before the look, for some time; 0: not watched */
-	uint64_t transfer_done; /* the transfer's bytes before the look */
-	bool counted;		/* counted_ns and counters are set */
-	uint64_t counted_ns;
-	uint64_t counters[VBD_TRACE_COUNT];
+	uint64_t transfer_done;		/* the transfer's bytes before the look */
+	struct vbd_trace_sample sample; /* at_ns 0: there is none */
 };
 
 typedef void (*vbd_look_cb)(const struct vbd_look *look, void *arg);

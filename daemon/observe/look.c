@@ -2,7 +2,6 @@
 #include "daemon/observe/explain.h"
 
 #include "base/clock.h"
-#include "daemon/core/traces.h"
 #include "daemon/observe/report.h"
 
 /* When thousands of connections fail together, the thread pool looks for so many of them. */
@@ -13,7 +12,6 @@
 
 struct job {
 	struct vbd_daemon *daemon;
-	char device[64];
 	struct vbd_pv_question question; /* dst.ss_family 0: unknown */
 	char ibdev_path[256];		 /* "": no device */
 	unsigned int ports;
@@ -54,9 +52,8 @@ static void work(void *arg)
 					       &look->netroute, &look->err) == VBD_OK;
 	/* Before the packets of a question. */
 	if (*job->ibdev_path) {
-		vbd_traces_read(job->ibdev_path, job->ports, look->counters);
-		look->counted_ns = vbd_clock_mono_ns();
-		look->counted = true;
+		vbd_traces_read(job->ibdev_path, job->ports, look->sample.counters);
+		look->sample.at_ns = vbd_clock_mono_ns();
 	}
 	if (job->asks && look->netroute_known && !look->netroute.route_errnum)
 		speak(job);
@@ -65,15 +62,11 @@ static void work(void *arg)
 static void done(void *arg)
 {
 	struct job *job = arg;
-	struct vbd_trace_sample sample = {.at_ns = job->look.counted_ns};
 
 	/* The next incident on the device is compared with these. Without `hotplug` the daemon is
 	 * being destroyed. */
-	if (job->look.counted && job->daemon->hotplug) {
-		memcpy(sample.device, job->device, sizeof(sample.device));
-		memcpy(sample.counters, job->look.counters, sizeof(sample.counters));
-		vbd_traces_add(job->daemon, &sample);
-	}
+	if (job->look.sample.at_ns && job->daemon->hotplug)
+		vbd_traces_add(job->daemon, &job->look.sample);
 	job->cb(&job->look, job->arg);
 	free(job);
 }
@@ -117,7 +110,8 @@ static struct job *prepare(const struct vbd_connection *connection)
 	else if (is_to_report(connection))
 		vbd_report_question(connection, false, &job->question);
 	if (device) {
-		(void)snprintf(job->device, sizeof(job->device), "%s", device->name);
+		(void)snprintf(job->look.sample.device, sizeof(job->look.sample.device), "%s",
+			device->name);
 		(void)snprintf(job->ibdev_path, sizeof(job->ibdev_path), "%s", device->ibdev_path);
 		job->ports = device->attr.phys_port_cnt;
 	}

@@ -2,6 +2,7 @@
 #include "rdma/diagnose/facts.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "rdma/device/mem.h"
 #include "rdma/device/op.h"
 #include "rdma/diagnose/clue_rows.h"
@@ -224,8 +225,8 @@ static const char *find_clause(const char *text, const struct vbd_facts *facts)
 #undef CLAUSE
 }
 
-/* Fill the clauses, and if @words the words as well. */
-static void fill(
+/* Fill the clauses, and if @words the words as well. Returns the length. */
+static size_t fill(
 	const char *text, const struct vbd_facts *facts, bool words, char *buffer, size_t size)
 {
 	size_t at = 0;
@@ -235,17 +236,17 @@ static void fill(
 		const char *clause = *text == '{' ? find_clause(text, facts) : NULL;
 
 		if (clause)
-			fill(clause, facts, words, buffer + at, size - at);
+			at += fill(clause, facts, words, buffer + at, size - at);
 		else if (words && *text == '{' && put_word(text, facts, word))
-			(void)snprintf(buffer + at, size - at, "%s", word);
+			at += vbd_text_copy(buffer + at, size - at, word);
 		else {
 			buffer[at++] = *text++;
 			continue;
 		}
-		at += strlen(buffer + at);
 		text += strcspn(text, "}") + 1;
 	}
 	buffer[at] = '\0';
+	return at;
 }
 
 char *vbd_words_usual(const char *text, char *buffer, size_t size)
