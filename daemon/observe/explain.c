@@ -78,7 +78,6 @@ static void gather_qp(
 
 static void gather_worker(const struct vbd_qp *qp, struct vbd_facts *facts)
 {
-	facts->polled_busy = true;
 	facts->busy_on_worker = vbd_counter_get(&qp->channel->worker->busy_channels);
 	facts->spun_ms = vbd_counter_get(&qp->channel->worker->spun_ns) / VBD_NS_PER_MS;
 }

@@ -157,16 +157,11 @@ static void gather_history(const struct vbd_conn *conn, struct vbd_incident *inc
 	const struct vbd_op_counters *receives = vbd_qp_op_counters(&conn->qp, VBD_OP_RECV);
 
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
-		const struct vbd_op_counters *counters = vbd_qp_op_counters(&conn->qp, op);
-
-		if (op == VBD_OP_RECV) {
-			incident->heard = vbd_counter_get(&counters->completed);
-			continue;
-		}
-		incident->acked = incident->acked || vbd_counter_get(&counters->completed);
-		incident->outstanding =
-			incident->outstanding || vbd_counter_get(&counters->flushed);
+		if (op != VBD_OP_RECV &&
+			vbd_counter_get(&vbd_qp_op_counters(&conn->qp, op)->completed))
+			incident->acked = true;
 	}
+	incident->heard = vbd_counter_get(&receives->completed);
 	incident->no_receive_left =
 		!conn->params.qp.srq_id &&
 		vbd_counter_get(&receives->posted) ==
@@ -184,7 +179,6 @@ static void gather_peer(const struct vbd_connection *connection, struct vbd_inci
 	struct sockaddr_storage local, peer;
 	char text[VBD_ADDR_TEXT_BYTES];
 
-	incident->passive = conn->passive;
 	incident->by_hand = conn->manual != NULL;
 	incident->listener_deleted = conn->listener_deleted;
 	(void)snprintf(incident->asked, sizeof(incident->asked), "%.63s",

@@ -96,7 +96,7 @@
 	X(MOVED_ON, incident->outcome == VBD_OUTCOME_LATE && incident->done_bytes && incident->done_bytes < incident->length_bytes, \
 		"{done} of {length} bytes were done") \
 	X(TCP_OPEN, is_tcp_open(incident), "the kernel's TCP has connected") \
-	X(OUTSTANDING, incident->outstanding, "requests of this side were outstanding") \
+	X(OUTSTANDING, facts->flushed_sends, "requests of this side were outstanding") \
 	X(CM_SILENT, facts->cm_silent && !facts->answered, "no message for the CM has come in on {device} since its interface was down") \
 	X(LISTENER_DELETED, incident->listener_deleted, "the listener was deleted before anybody decided") \
 	X(WORDS, *incident->words, "the peer said \"{words}\"") \
@@ -165,9 +165,8 @@
 	X(PACKETS_LOST, facts->lost_packets, "") \
 	X(UNWATCHED, facts->established && !facts->watched, "") \
 	X(WINDOW_FULL, incident->outcome == VBD_OUTCOME_STUCK && incident->window && incident->requests_left > incident->window, "") \
-	X(POLLED_BUSY, facts->polled_busy, "") \
+	X(POLLED_BUSY, facts->busy_on_worker, "") \
 	X(HUNG_UP, facts->hung_up, "") \
-	X(SENDS_FLUSHED, facts->flushed_sends, "") \
 	X(FLUSHED, facts->flushed_sends || facts->flushed_receives, "")
 /* clang-format on */
 

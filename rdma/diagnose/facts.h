@@ -14,8 +14,6 @@
 #include "rdma/provider/ask.h"
 #include "rdma/qp/qp.h"
 
-struct vbd_facts;
-
 /* The state of things, whatever the cause. */
 enum vbd_outcome {
 	VBD_OUTCOME_WELL,
@@ -92,7 +90,6 @@ enum vbd_trace vbd_trace_of(enum vbd_counter_set set, const char *name);
 struct vbd_incident {
 	enum vbd_outcome outcome;
 	uint64_t since_ns;	/* the request that failed or waits began; 0: with the connection */
-	bool passive;		/* the peer asked for the connection */
 	bool by_hand;		/* without a CM */
 	char peer[48];		/* its address; "" if unknown */
 	uint16_t port;		/* of the peer's listener, or here of the peer */
@@ -123,7 +120,6 @@ struct vbd_incident {
 	char open_device[64];	  /* another device, a buffer of which here was open to peers */
 	bool no_receive_left;	  /* no receive of the connection itself was posted here */
 	bool listener_deleted;	  /* while the request waited for a decision here */
-	bool outstanding;	  /* requests of this side were outstanding when the peer left */
 
 	uint32_t recv_size_bytes; /* of the receives here */
 	char words[96];		  /* text that the peer rejected with; "" if none */
@@ -172,8 +168,8 @@ struct vbd_facts {
 	bool memlock_known;
 	uint64_t locked_bytes, lock_limit_bytes; /* limit UINT64_MAX: none */
 
-	bool polled_busy;		  /* poll BUSY */
-	uint64_t busy_on_worker, spun_ms; /* of its worker: such queue pairs, time without work */
+	/* With poll BUSY, of its worker: such queue pairs, time without work; else 0. */
+	uint64_t busy_on_worker, spun_ms;
 
 	uint64_t backlog, waiting; /* of the listener; backlog 0: none */
 
@@ -320,7 +316,7 @@ bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_
 		", which has {peer_receive} bytes as it says", \
 		" (receives here have {receive} bytes): it was longer, or the memory of that receive was gone, as when the program there ends") \
 	X(of_length, is_length_told(facts), " of {peer_length} bytes,", "") \
-	X(meanwhile, incident->outstanding, " while requests of this side were outstanding", "") \
+	X(meanwhile, facts->flushed_sends, " while requests of this side were outstanding", "") \
 	X(gone, facts->answered, "; its RDMA device still answers", ", or its RDMA device or its host is gone") \
 	/* of findings alone */ \
 	X(before, facts->open, "ago", "before the end") \

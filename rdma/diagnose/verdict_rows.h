@@ -15,7 +15,7 @@
  * X(SYMBOL, code, OUTCOMES, NEEDS, AGAINST, SUPPORTS, WEIGHT, STAGED, text, advice)
  *
  *   OUTCOMES  the cause can have led to these outcomes
- *   SUPPORTS  clues: each raises the weight by VBD_CAUSE_SUPPORT
+ *   SUPPORTS  clues: each raises the weight (SUPPORT in judge.c)
  *   STAGED    the test that stages it: GUEST and GUESTS with a device of the lab, in one guest or
  *             between two; UNIT(why): why no device of the lab can fail like that
  *   text      a clause without a full stop
@@ -173,7 +173,7 @@
 		"A send waits without limit while the peer has no receive posted (rnr_retry 7).", \
 		"rnr_retry is 7: a send waits without limit while the peer has no receive posted", \
 		"Transfers have deadlines; set qp.rnr_retry to 6 or less to let the connection fail instead.") \
-	X(PEER_BUSY_HANG_UP, "peer_busy_hang_up", INFO, CLUE(HUNG_UP) | CLUE(SENDS_FLUSHED), 0, \
+	X(PEER_BUSY_HANG_UP, "peer_busy_hang_up", INFO, CLUE(HUNG_UP) | CLUE(OUTSTANDING), 0, \
 		"The peer disconnected while {flushed_sends} work requests were outstanding.", \
 		"the peer disconnected while work requests of this side were outstanding", \
 		"If this was not intended, the peer's process ended or was killed: see the log on the peer.") \

@@ -145,7 +145,7 @@ static void put_event_types(void)
 int main(void)
 {
 	(void)printf(
-		"<!-- Drawn from rdma/diagnose/why.c and rdma/diagnose/facts.c: cmake "
+		"<!-- Drawn from rdma/diagnose/why.c and rdma/diagnose/judge.c: cmake "
 		"--build build/dev "
 		"--target why -->\n"
 		"# Why\n\n"

@@ -609,7 +609,7 @@ TEST(test_cause__a_peer_that_left_when_nothing_here_took_what_it_sent)
 	leads_to(VBD_CAUSE_PEER_LEFT);
 	facts.incident.traces[VBD_TRACE_RNR_TOLD] = 3;
 	leads_to(VBD_CAUSE_PEER_LEFT_UNSERVED);
-	facts.incident.outstanding = true;
+	facts.flushed_sends = 1;
 	leads_to(VBD_CAUSE_PEER_LEFT);
 	facts.inbox_capacity = facts.inbox_messages = 64;
 	leads_to(VBD_CAUSE_PEER_LEFT_INBOX);
@@ -663,7 +663,7 @@ static void reports(enum vbd_reason reason)
 TEST(test_cause__a_peer_that_left_reports_why)
 {
 	begin(VBD_OUTCOME_PEER_LEFT);
-	facts.incident.outstanding = true;
+	facts.flushed_sends = 1;
 	reports(VBD_REASON_LOCAL_CLOSE);
 	leads_to(VBD_CAUSE_CLOSED_THERE);
 	assert_int_equal(verdicts.cause_count, 1);
@@ -700,7 +700,7 @@ TEST(test_cause__acknowledgements_that_got_lost_are_told_on_both_sides)
 	asked(false); /* the report is of before */
 	leads_to(VBD_CAUSE_NOT_ACKNOWLEDGED);
 	begin(VBD_OUTCOME_PEER_LEFT);
-	facts.incident.outstanding = true;
+	facts.flushed_sends = 1;
 	reports(VBD_REASON_RETRY_EXCEEDED);
 	leads_to(VBD_CAUSE_ACKS_LATE);
 	reports(VBD_REASON_PEER_SILENT);
@@ -836,7 +836,7 @@ TEST(test_cause__iwarp_does_not_tell_why_the_peer_left)
 	leads_to(VBD_CAUSE_PEER_LEFT);
 	facts.iwarp = true;
 	leads_to(VBD_CAUSE_PEER_LEFT_IWARP);
-	facts.incident.outstanding = true;
+	facts.flushed_sends = 1;
 	leads_to(VBD_CAUSE_PEER_LEFT_IWARP);
 }
 
@@ -962,7 +962,7 @@ TEST(test_cause__an_end_that_somebody_wanted)
 {
 	begin(VBD_OUTCOME_PEER_LEFT);
 	leads_to(VBD_CAUSE_PEER_LEFT);
-	facts.incident.outstanding = true;
+	facts.flushed_sends = 1;
 	leads_to(VBD_CAUSE_PEER_LEFT);
 	begin(VBD_OUTCOME_CLOSED);
 	leads_to(VBD_CAUSE_CLOSED_HERE);

@@ -180,7 +180,6 @@ TEST(test_facts__polling_without_a_pause_is_told_with_its_cost)
 	struct vbd_verdicts verdicts;
 	const struct vbd_verdict *finding;
 
-	facts.polled_busy = true;
 	facts.busy_on_worker = 3;
 	facts.spun_ms = 12000;
 	vbd_judge(&facts, &verdicts);

@@ -83,7 +83,6 @@ static void make_incident(struct vbd_incident *incident)
 		.acked = one_in(2),
 		.heard = one_in(2),
 		.heartbeats = one_in(4),
-		.outstanding = one_in(2),
 		.held_back = one_in(8),
 		.no_receive_left = one_in(4),
 		.listener_deleted = one_in(4),
@@ -191,6 +190,7 @@ static void make_facts(uint64_t seed)
 		.inbox_capacity = one_in(2) ? 16 : 0,
 		.inbox_messages = one_in(3) ? 16 : 0,
 		.srq_id = one_in(8),
+		.flushed_sends = one_in(2),
 	};
 	make_route();
 	make_incident(&facts.incident);
