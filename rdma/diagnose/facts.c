@@ -426,12 +426,10 @@ vbd_clue_set vbd_clues_find(const struct vbd_facts *facts)
 	uint64_t patience_ms = 0;
 	bool gives_up = vbd_facts_dead_peer_detect_ms(facts, &patience_ms);
 	struct vbd_rejection rejection;
-	vbd_clue_set clues = 0;
 
-#define NOTE(sym, condition, text) clues |= (condition) ? VBD_CLUE_BIT(VBD_CLUE_##sym) : 0;
-	VBD_CLUE_MAP(NOTE)
-#undef NOTE
-	return clues;
+#define BIT(sym, condition, text) ((condition) ? VBD_CLUE_BIT(VBD_CLUE_##sym) : 0) |
+	return VBD_CLUE_MAP(BIT) 0;
+#undef BIT
 }
 
 const char *vbd_clue_text(enum vbd_clue clue)
