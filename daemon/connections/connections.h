@@ -120,7 +120,7 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_connection_was_left - did the peer disconnect? Its kernel does so for a program that closes
- * and for one that is killed: the peer's report, see daemon/observe/evidence.c, tells them apart.
+ * and for one that is killed: the peer's report, see daemon/observe/look.c, tells them apart.
  */
 static inline bool vbd_connection_was_left(const struct vbd_connection *connection)
 {
