@@ -4,6 +4,7 @@
 #include "base/clock.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 
 VBD_ENUM_NAMES(vbd_fault_effect_name, enum vbd_fault_effect, VBD_FAULT_MAP)
 
@@ -111,56 +112,56 @@ bool vbd_fault_take(enum vbd_fault_effect effect, enum vbd_pv_call call, const v
 	return hit;
 }
 
-/*
- * The functions of the provider that can fail: each fails if a fault of a client says so, and is
- * the provider's own function else.
- */
+/* The calls of the provider that can fail. */
 
 VBD_ENUM_NAMES(vbd_pv_call_name, enum vbd_pv_call, VBD_PV_CALL_MAP)
+VBD_ENUM_COLUMN(const char *, vbd_pv_call_library, enum vbd_pv_call, VBD_PV_CALL_MAP, 3)
+static VBD_ENUM_COLUMN(enum vbd_status, usual_status, enum vbd_pv_call, VBD_PV_CALL_MAP, 4)
 
-/* VBD_OK, or the status with which the call is to fail: then @err is as if the library's function
- * had failed. */
-static enum vbd_status failure_of(enum vbd_pv_call call, struct vbd_error *err)
+	static enum vbd_status status_of(enum vbd_pv_call call, int errnum)
 {
-#define CALL_OF(symbol, name, function, library, ...) [symbol] = library,
-	static const char *const calls[] = {VBD_PV_CALL_MAP(CALL_OF)};
-#undef CALL_OF
-#define STATUS_OF(symbol, name, function, library, status, ...) [symbol] = (status),
-	static const enum vbd_status statuses[] = {VBD_PV_CALL_MAP(STATUS_OF)};
-#undef STATUS_OF
-	struct vbd_fault_rule rule;
+	static const struct {
+		enum vbd_pv_call call;
+		int errnum;
+		enum vbd_status status;
+	} others[] = {
+		{VBD_PV_CALL_ALLOC_MW, ENOMEM, VBD_E_DEVICE_LIMIT},
+		{VBD_PV_CALL_BIND_ADDR, ENODEV, VBD_E_ADDRESS_NOT_AVAILABLE},
+		{VBD_PV_CALL_CREATE_EVENT_CHANNEL, ENOENT, VBD_E_NO_DEVICE},
+		{VBD_PV_CALL_RESOLVE_ADDR, EADDRINUSE, VBD_OK},
+		{VBD_PV_CALL_RESOLVE_ADDR, EADDRNOTAVAIL, VBD_OK},
+	};
 
-	if (!vbd_fault_take(VBD_FAULT_FAIL_CALL, call, NULL, &rule))
-		return VBD_OK;
-	if (err && err->status == VBD_OK)
-		err->on_purpose = true;
-	return vbd_error_errno(
-		err, statuses[call], calls[call], rule.errnum, "a fault makes this call fail");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(others); i++) {
+		if (others[i].call == call && others[i].errnum == errnum)
+			return others[i].status;
+	}
+	return usual_status(call);
 }
 
-/* clang-format off */
-#define PLAIN_CALL(symbol, name, function, library, status_, parameters, arguments)         \
-	enum vbd_status vbd_pv_##function parameters                                         \
-	{                                                                                    \
-		enum vbd_status status =                                                     \
-			vbd_faults_armed(VBD_FAULT_FAIL_CALL) ? failure_of(symbol, err) : VBD_OK; \
-                                                                                             \
-		return status ? status : vbd_impl_##function arguments;                      \
-	}
+int vbd_pv_take_fault(enum vbd_pv_call call)
+{
+	struct vbd_fault_rule rule;
 
-VBD_PV_PLAIN_CALL_MAP(PLAIN_CALL)
+	return vbd_fault_take(VBD_FAULT_FAIL_CALL, call, NULL, &rule)
+		       ? rule.errnum | VBD_PV_ON_PURPOSE
+		       : 0;
+}
 
-#define POST_CALL(symbol, name, function, library, status_, parameters, arguments)          \
-	enum vbd_status vbd_pv_##function parameters                                         \
-	{                                                                                    \
-		enum vbd_status status =                                                     \
-			vbd_faults_armed(VBD_FAULT_FAIL_CALL) ? failure_of(symbol, err) : VBD_OK; \
-                                                                                             \
-		if (!status)                                                                 \
-			return vbd_impl_##function arguments;                                \
-		*ret_bad = wr;                                                               \
-		return status;                                                               \
-	}
+enum vbd_status vbd_pv_failed(
+	enum vbd_pv_call call, int rc, struct vbd_error *err, const char *fmt, ...)
+{
+	char what[160] = "a fault makes this call fail";
+	bool on_purpose = rc > 0 && rc & VBD_PV_ON_PURPOSE;
+	int errnum = abs(rc) & ~(VBD_PV_ON_PURPOSE | VBD_PV_NO_ERRNO);
+	va_list ap;
 
-VBD_PV_POST_CALL_MAP(POST_CALL)
-/* clang-format on */
+	if (on_purpose && err && err->status == VBD_OK)
+		err->on_purpose = true;
+	va_start(ap, fmt);
+	if (!on_purpose)
+		(void)vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	return vbd_error_errno(
+		err, status_of(call, errnum), vbd_pv_call_library(call), errnum, "%s", what);
+}

@@ -85,4 +85,34 @@ static inline bool vbd_faults_armed(enum vbd_fault_effect effect)
 bool vbd_fault_take(enum vbd_fault_effect effect, enum vbd_pv_call call, const void *subject,
 	struct vbd_fault_rule *ret_rule);
 
+/* For vbd_pv_fault(). */
+int vbd_pv_take_fault(enum vbd_pv_call call);
+
+/** vbd_pv_fault - the result of @call if a client wants it to fail, for vbd_pv_failed(); else 0 */
+static inline int vbd_pv_fault(enum vbd_pv_call call)
+{
+	return vbd_faults_armed(VBD_FAULT_FAIL_CALL) ? vbd_pv_take_fault(call) : 0;
+}
+
+/*
+ * For the functions of the provider. The errno with which @expression, a call of a library, has
+ * failed; 0: it has not. If a client wants the call to fail, it is not made. The macros below give
+ * the errno for calls of other conventions: of one that sets errno, and of one that returns an
+ * object.
+ */
+#define VBD_PV_RESULT(call, expression)                        \
+	__extension__({                                        \
+		int fault_ = vbd_pv_fault(VBD_PV_CALL_##call); \
+		fault_ ? fault_ : (expression);                \
+	})
+#define VBD_PV_ERRNO(expression) ((expression) == 0 ? 0 : errno ? errno : VBD_PV_NO_ERRNO)
+#define VBD_PV_MADE(expression)	 (errno = 0, (expression) ? 0 : errno ? errno : VBD_PV_NO_ERRNO)
+
+/* The status of the call, whose text is behind @err. */
+#define VBD_PV_DO(call, expression, err, ...)                                            \
+	__extension__({                                                                  \
+		int rc_ = VBD_PV_RESULT(call, expression);                               \
+		rc_ ? vbd_pv_failed(VBD_PV_CALL_##call, rc_, err, __VA_ARGS__) : VBD_OK; \
+	})
+
 #endif

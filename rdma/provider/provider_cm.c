@@ -1,31 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The provider made of librdmacm and libibverbs: the connection manager. */
-#include "rdma/provider/provider_calls.h"
+#include "rdma/provider/provider.h"
 
+#include "rdma/provider/faults.h"
 #include "rdma/provider/provider_parts.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-enum vbd_status vbd_impl_create_event_channel(
+enum vbd_status vbd_pv_create_event_channel(
 	struct rdma_event_channel **ret_cm_channel, struct vbd_error *err)
 {
-	struct rdma_event_channel *cm_channel;
-	enum vbd_status status;
+	struct rdma_event_channel *cm_channel = NULL;
+	enum vbd_status status = VBD_PV_DO(CREATE_EVENT_CHANNEL,
+		VBD_PV_MADE(cm_channel = rdma_create_event_channel()), err, "%s",
+		errno == EACCES ? "/dev/infiniband/rdma_cm can't be opened" : "no rdma_cm");
 
-	errno = 0;
-	cm_channel = rdma_create_event_channel();
-	if (!cm_channel)
-		return vbd_error_errno(err, errno == ENOENT ? VBD_E_NO_DEVICE : VBD_OK,
-			"rdma_create_event_channel", errno,
-			errno == EACCES ? "/dev/infiniband/rdma_cm can't be opened" : "no rdma_cm");
-	status = vbd_pv_set_nonblocking(cm_channel->fd, err);
-	if (status) {
-		rdma_destroy_event_channel(cm_channel);
-		return status;
-	}
-	*ret_cm_channel = cm_channel;
-	return VBD_OK;
+	if (!status)
+		status = vbd_pv_set_nonblocking(cm_channel->fd, err);
+	if (status)
+		vbd_pv_destroy_event_channel(cm_channel);
+	else
+		*ret_cm_channel = cm_channel;
+	return status;
 }
 
 void vbd_pv_destroy_event_channel(struct rdma_event_channel *cm_channel)
@@ -150,14 +147,29 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *cm_channel, struct vbd_pv_c
 	return true;
 }
 
-enum vbd_status vbd_impl_create_id(struct vbd_account *account,
+static enum vbd_status create_id(int rc, struct vbd_account *account, struct vbd_error *err)
+{
+	if (rc)
+		return vbd_pv_failed(VBD_PV_CALL_CREATE_ID, rc, err, "no CM id");
+	vbd_account_made(account, VBD_PV_CM_ID);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *cm_channel,
+	void *id_context, struct rdma_cm_id **ret_id, struct vbd_error *err)
+{
+	return create_id(VBD_PV_RESULT(CREATE_ID, VBD_PV_ERRNO(rdma_create_id(cm_channel, ret_id,
+							  id_context, RDMA_PS_TCP))),
+		account, err);
+}
+
+enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
 	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
 	struct vbd_error *err)
 {
-	if (rdma_create_id(cm_channel, ret_id, id_context, RDMA_PS_TCP) != 0)
-		return vbd_error_errno(err, VBD_OK, "rdma_create_id", errno, "no CM id");
-	vbd_account_made(account, VBD_PV_CM_ID);
-	return VBD_OK;
+	return create_id(VBD_PV_RESULT(CREATE_UDP_ID, VBD_PV_ERRNO(rdma_create_id(cm_channel,
+							      ret_id, id_context, RDMA_PS_UDP))),
+		account, err);
 }
 
 void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *id)
@@ -181,149 +193,129 @@ void vbd_pv_set_id_context(struct rdma_cm_id *id, void *id_context)
 	id->context = id_context;
 }
 
-enum vbd_status vbd_impl_bind_addr(
+enum vbd_status vbd_pv_bind_addr(
 	struct rdma_cm_id *id, const struct sockaddr *addr, struct vbd_error *err)
 {
 	/* rdma_bind_addr(3) does not write to the address. */
-	if (rdma_bind_addr(id, (struct sockaddr *)(uintptr_t)addr) != 0) {
-		if (errno == EACCES) /* cma_use_port() in drivers/infiniband/core/cma.c */
-			(void)vbd_error_hint(err, VBD_OK,
-				"A port below 1024 needs CAP_NET_BIND_SERVICE: see IN THE UNIT in "
-				"verbsd.yaml(5).");
-		return vbd_error_errno(err, errno == ENODEV ? VBD_E_ADDRESS_NOT_AVAILABLE : VBD_OK,
-			"rdma_bind_addr", errno, "the address can't be bound");
-	}
+	int rc = VBD_PV_RESULT(
+		BIND_ADDR, VBD_PV_ERRNO(rdma_bind_addr(id, (struct sockaddr *)(uintptr_t)addr)));
+
+	if (rc == EACCES) /* cma_use_port() in drivers/infiniband/core/cma.c */
+		(void)vbd_error_hint(err, VBD_OK,
+			"A port below 1024 needs CAP_NET_BIND_SERVICE: see IN THE UNIT in "
+			"verbsd.yaml(5).");
+	if (rc)
+		return vbd_pv_failed(VBD_PV_CALL_BIND_ADDR, rc, err, "the address can't be bound");
 	vbd_cm_context_bound(id->verbs);
 	return VBD_OK;
 }
 
-enum vbd_status vbd_impl_listen(struct rdma_cm_id *id, int backlog, struct vbd_error *err)
+enum vbd_status vbd_pv_listen(struct rdma_cm_id *id, int backlog, struct vbd_error *err)
 {
-	if (rdma_listen(id, backlog) != 0)
-		return vbd_error_errno(err, VBD_OK, "rdma_listen", errno, "no listening");
-	return VBD_OK;
+	return VBD_PV_DO(LISTEN, VBD_PV_ERRNO(rdma_listen(id, backlog)), err, "no listening");
 }
 
-enum vbd_status vbd_impl_resolve_addr(struct rdma_cm_id *id, const struct sockaddr *src,
+enum vbd_status vbd_pv_resolve_addr(struct rdma_cm_id *id, const struct sockaddr *src,
 	const struct sockaddr *dst, int timeout_ms, struct vbd_error *err)
 {
-	if (rdma_resolve_addr(id, (struct sockaddr *)(uintptr_t)src,
-		    (struct sockaddr *)(uintptr_t)dst, timeout_ms) != 0)
-		return vbd_error_errno(err,
-			errno == EADDRNOTAVAIL || errno == EADDRINUSE ? VBD_OK : VBD_E_ADDR_ERROR,
-			"rdma_resolve_addr", errno, "the address can't be resolved");
-	return VBD_OK;
+	struct sockaddr *from = (struct sockaddr *)(uintptr_t)src;
+	struct sockaddr *to = (struct sockaddr *)(uintptr_t)dst;
+
+	return VBD_PV_DO(RESOLVE_ADDR, VBD_PV_ERRNO(rdma_resolve_addr(id, from, to, timeout_ms)),
+		err, "the address can't be resolved");
 }
 
-enum vbd_status vbd_impl_resolve_route(struct rdma_cm_id *id, int timeout_ms, struct vbd_error *err)
+enum vbd_status vbd_pv_resolve_route(struct rdma_cm_id *id, int timeout_ms, struct vbd_error *err)
 {
-	if (rdma_resolve_route(id, timeout_ms) != 0)
-		return vbd_error_errno(
-			err, VBD_E_ROUTE_ERROR, "rdma_resolve_route", errno, "no route");
-	return VBD_OK;
+	return VBD_PV_DO(
+		RESOLVE_ROUTE, VBD_PV_ERRNO(rdma_resolve_route(id, timeout_ms)), err, "no route");
 }
 
-static enum vbd_status set_option(struct rdma_cm_id *id, int option, const void *value,
-	size_t value_bytes, const char *what, struct vbd_error *err)
-{
-	/* rdma_set_option(3) does not write to the value. */
-	if (rdma_set_option(id, RDMA_OPTION_ID, option, (void *)(uintptr_t)value, value_bytes) != 0)
-		return vbd_error_errno(
-			err, VBD_E_VERBS_ERROR, "rdma_set_option", errno, "%s can't be set", what);
-	return VBD_OK;
-}
+/* rdma_set_option(3) does not write to the value. */
+#define SET_OPTION(id, option, value) \
+	VBD_PV_ERRNO(rdma_set_option( \
+		id, RDMA_OPTION_ID, RDMA_OPTION_ID_##option, &(value), sizeof(value)))
 
-enum vbd_status vbd_impl_set_ack_timeout(
+enum vbd_status vbd_pv_set_ack_timeout(
 	struct rdma_cm_id *id, uint8_t ack_timeout, struct vbd_error *err)
 {
-	return set_option(id, RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout, sizeof(ack_timeout),
-		"ack_timeout", err);
+	return VBD_PV_DO(SET_ACK_TIMEOUT, SET_OPTION(id, ACK_TIMEOUT, ack_timeout), err,
+		"ack_timeout can't be set");
 }
 
-enum vbd_status vbd_impl_set_tos(struct rdma_cm_id *id, uint8_t tos, struct vbd_error *err)
+enum vbd_status vbd_pv_set_tos(struct rdma_cm_id *id, uint8_t tos, struct vbd_error *err)
 {
-	return set_option(id, RDMA_OPTION_ID_TOS, &tos, sizeof(tos), "tos", err);
+	return VBD_PV_DO(SET_TOS, SET_OPTION(id, TOS, tos), err, "tos can't be set");
 }
 
-enum vbd_status vbd_impl_set_reuse_addr(struct rdma_cm_id *id, struct vbd_error *err)
+enum vbd_status vbd_pv_set_reuse_addr(struct rdma_cm_id *id, struct vbd_error *err)
 {
-	const int on = 1;
+	int on = 1;
 
-	return set_option(id, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on), "reuse_addr", err);
+	return VBD_PV_DO(
+		SET_REUSE_ADDR, SET_OPTION(id, REUSEADDR, on), err, "reuse_addr can't be set");
 }
 
-enum vbd_status vbd_impl_set_v6_only(struct rdma_cm_id *id, bool v6_only, struct vbd_error *err)
+enum vbd_status vbd_pv_set_v6_only(struct rdma_cm_id *id, bool v6_only, struct vbd_error *err)
 {
-	const int on = v6_only;
+	int on = v6_only;
 
-	return set_option(id, RDMA_OPTION_ID_AFONLY, &on, sizeof(on), "v6_only", err);
+	return VBD_PV_DO(SET_V6_ONLY, SET_OPTION(id, AFONLY, on), err, "v6_only can't be set");
 }
 
-enum vbd_status vbd_impl_init_qp_attr(
+enum vbd_status vbd_pv_init_qp_attr(
 	struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *ret_mask, struct vbd_error *err)
 {
-	if (rdma_init_qp_attr(id, attr, ret_mask) == 0)
-		return VBD_OK;
+	int rc = VBD_PV_RESULT(INIT_QP_ATTR, VBD_PV_ERRNO(rdma_init_qp_attr(id, attr, ret_mask)));
+
 	/* The kernel has given the connection up already, and its event is on its way. */
-	if (errno == EINVAL)
+	if (rc == EINVAL)
 		return vbd_error_set(err, VBD_E_PEER_DISCONNECT,
 			"the peer disconnected before the QP was ready");
-	return vbd_error_errno(
-		err, VBD_E_VERBS_ERROR, "rdma_init_qp_attr", errno, "no attributes for the QP");
+	return rc ? vbd_pv_failed(VBD_PV_CALL_INIT_QP_ATTR, rc, err, "no attributes for the QP")
+		  : VBD_OK;
 }
 
-enum vbd_status vbd_impl_connect(
+enum vbd_status vbd_pv_connect(
 	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
 {
-	if (rdma_connect(id, param) != 0)
-		return vbd_error_errno(
-			err, VBD_E_CONNECT_ERROR, "rdma_connect", errno, "no connect");
-	return VBD_OK;
+	return VBD_PV_DO(CONNECT, VBD_PV_ERRNO(rdma_connect(id, param)), err, "no connect");
 }
 
-enum vbd_status vbd_impl_accept(
+enum vbd_status vbd_pv_accept(
 	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
 {
-	if (rdma_accept(id, param) != 0)
-		return vbd_error_errno(err, VBD_E_CONNECT_ERROR, "rdma_accept", errno, "no accept");
-	return VBD_OK;
+	return VBD_PV_DO(ACCEPT, VBD_PV_ERRNO(rdma_accept(id, param)), err, "no accept");
 }
 
-enum vbd_status vbd_impl_reject(struct rdma_cm_id *id, bool vendor_option, const void *private_data,
+enum vbd_status vbd_pv_reject(struct rdma_cm_id *id, bool vendor_option, const void *private_data,
 	uint8_t private_data_bytes, struct vbd_error *err)
 {
-	int rc = vendor_option ? rdma_reject_ece(id, private_data, private_data_bytes)
-			       : rdma_reject(id, private_data, private_data_bytes);
-
-	if (rc != 0)
-		return vbd_error_errno(err, VBD_E_CONNECT_ERROR,
-			vendor_option ? "rdma_reject_ece" : "rdma_reject", errno, "no reject");
-	return VBD_OK;
+	return VBD_PV_DO(REJECT,
+		VBD_PV_ERRNO(vendor_option ? rdma_reject_ece(id, private_data, private_data_bytes)
+					   : rdma_reject(id, private_data, private_data_bytes)),
+		err, "no reject");
 }
 
-enum vbd_status vbd_impl_establish(struct rdma_cm_id *id, struct vbd_error *err)
+enum vbd_status vbd_pv_establish(struct rdma_cm_id *id, struct vbd_error *err)
 {
-	if (rdma_establish(id) != 0)
-		return vbd_error_errno(
-			err, VBD_E_CONNECT_ERROR, "rdma_establish", errno, "not established");
-	return VBD_OK;
+	return VBD_PV_DO(ESTABLISH, VBD_PV_ERRNO(rdma_establish(id)), err, "not established");
 }
 
-enum vbd_status vbd_impl_notify_established(struct rdma_cm_id *id, struct vbd_error *err)
+enum vbd_status vbd_pv_notify_established(struct rdma_cm_id *id, struct vbd_error *err)
 {
+	int rc = VBD_PV_RESULT(
+		NOTIFY_ESTABLISHED, VBD_PV_ERRNO(rdma_notify(id, IBV_EVENT_COMM_EST)));
+
 	/* EISCONN: the RTU came in meanwhile. */
-	if (rdma_notify(id, IBV_EVENT_COMM_EST) != 0 && errno != EISCONN)
-		return vbd_error_errno(
-			err, VBD_E_CONNECT_ERROR, "rdma_notify", errno, "not notified");
+	if (rc && rc != EISCONN)
+		return vbd_pv_failed(VBD_PV_CALL_NOTIFY_ESTABLISHED, rc, err, "not notified");
 	return VBD_OK;
 }
 
-enum vbd_status vbd_impl_disconnect(struct rdma_cm_id *id, struct vbd_error *err)
+enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *id, struct vbd_error *err)
 {
-	if (rdma_disconnect(id) != 0)
-		return vbd_error_errno(
-			err, VBD_E_VERBS_ERROR, "rdma_disconnect", errno, "no disconnect");
-	return VBD_OK;
+	return VBD_PV_DO(DISCONNECT, VBD_PV_ERRNO(rdma_disconnect(id)), err, "no disconnect");
 }
 
 const struct ibv_device *vbd_pv_id_device(const struct rdma_cm_id *id)

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The provider made of librdmacm and libibverbs: address handles and multicast. */
-#include "rdma/provider/provider_calls.h"
+#include "rdma/provider/provider.h"
 
-enum vbd_status vbd_impl_create_ah(
+#include "rdma/provider/faults.h"
+
+enum vbd_status vbd_pv_create_ah(
 	struct ibv_pd *pd, struct ibv_ah_attr *attr, struct ibv_ah **ret_ah, struct vbd_error *err)
 {
-	struct ibv_ah *ah;
+	struct ibv_ah *ah = NULL;
+	int rc = VBD_PV_RESULT(CREATE_AH, VBD_PV_MADE(ah = ibv_create_ah(pd, attr)));
 
-	errno = 0;
-	ah = ibv_create_ah(pd, attr);
 	/* Not every driver sets errno when it can't resolve the neighbour. */
-	if (!ah)
-		return vbd_error_errno(err, errno ? VBD_OK : VBD_E_ADDR_ERROR, "ibv_create_ah",
-			errno ? errno : EHOSTUNREACH, "no address handle");
+	if (rc == VBD_PV_NO_ERRNO)
+		return vbd_error_errno(
+			err, VBD_E_ADDR_ERROR, "ibv_create_ah", EHOSTUNREACH, "no address handle");
+	if (rc)
+		return vbd_pv_failed(VBD_PV_CALL_CREATE_AH, rc, err, "no address handle");
 	*ret_ah = ah;
 	return VBD_OK;
 }
@@ -23,12 +26,15 @@ void vbd_pv_destroy_ah(struct ibv_ah *ah)
 		(void)ibv_destroy_ah(ah);
 }
 
-enum vbd_status vbd_impl_ah_attr_of_wc(struct ibv_context *context, uint8_t port_num,
+enum vbd_status vbd_pv_ah_attr_of_wc(struct ibv_context *context, uint8_t port_num,
 	struct ibv_wc *wc, const uint8_t grh[40], struct ibv_ah_attr *ret_attr,
 	struct vbd_error *err)
 {
+	int rc = vbd_pv_fault(VBD_PV_CALL_AH_ATTR_OF_WC);
 	struct ibv_grh header;
 
+	if (rc)
+		return vbd_pv_failed(VBD_PV_CALL_AH_ATTR_OF_WC, rc, err, "no source address");
 	memcpy(&header, grh, sizeof(header));
 	if (ibv_init_ah_from_wc(context, port_num, wc, &header, ret_attr) != 0)
 		return vbd_error_set(err, VBD_E_ADDR_ERROR,
@@ -44,16 +50,13 @@ static union ibv_gid gid_of(const uint8_t raw[16])
 	return gid;
 }
 
-enum vbd_status vbd_impl_attach_mcast(
+enum vbd_status vbd_pv_attach_mcast(
 	struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid, struct vbd_error *err)
 {
 	const union ibv_gid gid = gid_of(mgid);
-	int rc = ibv_attach_mcast(qp, &gid, mlid);
 
-	if (rc)
-		return vbd_error_errno(
-			err, VBD_E_VERBS_ERROR, "ibv_attach_mcast", rc, "qp 0x%06x", qp->qp_num);
-	return VBD_OK;
+	return VBD_PV_DO(
+		ATTACH_MCAST, ibv_attach_mcast(qp, &gid, mlid), err, "qp 0x%06x", qp->qp_num);
 }
 
 void vbd_pv_detach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid)
@@ -63,18 +66,7 @@ void vbd_pv_detach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mli
 	(void)ibv_detach_mcast(qp, &gid, mlid);
 }
 
-enum vbd_status vbd_impl_create_udp_id(struct vbd_account *account,
-	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
-	struct vbd_error *err)
-{
-	if (rdma_create_id(cm_channel, ret_id, id_context, RDMA_PS_UDP) != 0)
-		return vbd_error_errno(err, VBD_OK, "rdma_create_id", errno, "no CM id");
-	vbd_account_made(account, VBD_PV_CM_ID);
-	return VBD_OK;
-}
-
-enum vbd_status vbd_impl_join_multicast(
-	struct rdma_cm_id *id, bool send_only, struct vbd_error *err)
+enum vbd_status vbd_pv_join_multicast(struct rdma_cm_id *id, bool send_only, struct vbd_error *err)
 {
 	struct rdma_cm_join_mc_attr_ex attr = {
 		.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
@@ -84,7 +76,6 @@ enum vbd_status vbd_impl_join_multicast(
 	};
 
 	/* No context: the event's id identifies the group, as librdmacm does not own the QP. */
-	if (rdma_join_multicast_ex(id, &attr, NULL) != 0)
-		return vbd_error_errno(err, VBD_OK, "rdma_join_multicast", errno, "no join");
-	return VBD_OK;
+	return VBD_PV_DO(JOIN_MULTICAST, VBD_PV_ERRNO(rdma_join_multicast_ex(id, &attr, NULL)), err,
+		"no join");
 }

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The provider made of librdmacm and libibverbs: devices, memory, queues. */
-#include "rdma/provider/provider_calls.h"
+#include "rdma/provider/provider.h"
 
+#include "rdma/provider/faults.h"
 #include "rdma/provider/provider_parts.h"
 
 #include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+static const char *name_of(const struct ibv_context *context)
+{
+	return ibv_get_device_name(context->device);
+}
 
 /* libibverbs keeps the name with which it found a device, and the folder of that name. */
 static void take_new_name(struct vbd_pv_device *device)
@@ -28,21 +34,19 @@ static void take_new_name(struct vbd_pv_device *device)
 	(void)fclose(file);
 }
 
-enum vbd_status vbd_impl_list_devices(
+enum vbd_status vbd_pv_list_devices(
 	struct vbd_pv_device **ret_devices, size_t *ret_count, struct vbd_error *err)
 {
 	struct vbd_pv_device *devices;
-	struct ibv_device **list;
-	int count = 0;
+	struct ibv_device **list = NULL;
+	int count = 0, rc;
 
-	list = ibv_get_device_list(&count);
-	if (!list) {
-		/* A kernel without uverbs has no devices, which is no error. */
-		if (errno != ENOSYS && errno != ENOENT)
-			return vbd_error_errno(err, VBD_OK, "ibv_get_device_list", errno,
-				"devices can't be listed");
+	rc = VBD_PV_RESULT(LIST_DEVICES, VBD_PV_MADE(list = ibv_get_device_list(&count)));
+	/* A kernel without uverbs has no devices, which is no error. */
+	if (rc && rc != ENOSYS && rc != ENOENT)
+		return vbd_pv_failed(VBD_PV_CALL_LIST_DEVICES, rc, err, "devices can't be listed");
+	if (!list)
 		count = 0;
-	}
 	devices = calloc((size_t)count + 1, sizeof(*devices));
 	if (!devices) {
 		if (list)
@@ -109,15 +113,17 @@ static enum vbd_status cant_open(
 		err, VBD_OK, "ibv_open_device", errnum, "device %s can't be opened", name);
 }
 
-enum vbd_status vbd_impl_open_device(struct vbd_account *account, const char *uverbs_name,
+enum vbd_status vbd_pv_open_device(struct vbd_account *account, const char *uverbs_name,
 	struct ibv_context **ret_context, struct vbd_error *err)
 {
 	struct ibv_context *context = NULL;
 	struct ibv_device **list;
 	enum vbd_status status;
 	char name[VBD_DEVICE_NAME_BYTES] = "";
-	int open_errno = ENODEV;
+	int open_errno = ENODEV, rc = vbd_pv_fault(VBD_PV_CALL_OPEN_DEVICE);
 
+	if (rc)
+		return vbd_pv_failed(VBD_PV_CALL_OPEN_DEVICE, rc, err, "device %s", uverbs_name);
 	list = ibv_get_device_list(NULL);
 	if (!list)
 		return vbd_error_errno(
@@ -158,18 +164,13 @@ void vbd_pv_close_device(struct vbd_account *account, struct ibv_context *contex
 	vbd_account_destroyed(account, VBD_PV_CONTEXT);
 }
 
-enum vbd_status vbd_impl_query_device(
+enum vbd_status vbd_pv_query_device(
 	struct ibv_context *context, struct ibv_device_attr_ex *ret_attr, struct vbd_error *err)
 {
-	int rc;
-
 	/* Members that an older driver does not fill must be 0. */
 	memset(ret_attr, 0, sizeof(*ret_attr));
-	rc = ibv_query_device_ex(context, NULL, ret_attr);
-	if (rc)
-		return vbd_error_errno(err, VBD_OK, "ibv_query_device_ex", rc, "device %s",
-			ibv_get_device_name(context->device));
-	return VBD_OK;
+	return VBD_PV_DO(QUERY_DEVICE, ibv_query_device_ex(context, NULL, ret_attr), err,
+		"device %s", name_of(context));
 }
 
 bool vbd_pv_resizes_cqs(struct ibv_context *context)
@@ -184,39 +185,32 @@ bool vbd_pv_resizes_cqs(struct ibv_context *context)
 	return resized;
 }
 
-enum vbd_status vbd_impl_query_port(struct ibv_context *context, uint8_t port_num,
+enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
 	struct ibv_port_attr *ret_attr, struct vbd_error *err)
 {
-	int rc = ibv_query_port(context, port_num, ret_attr);
-
-	if (rc)
-		return vbd_error_errno(err, VBD_OK, "ibv_query_port", rc, "device %s port %u",
-			ibv_get_device_name(context->device), port_num);
-	return VBD_OK;
+	return VBD_PV_DO(QUERY_PORT, ibv_query_port(context, port_num, ret_attr), err,
+		"device %s port %u", name_of(context), port_num);
 }
 
-enum vbd_status vbd_impl_query_gids(struct ibv_context *context, struct ibv_gid_entry *entries,
+enum vbd_status vbd_pv_query_gids(struct ibv_context *context, struct ibv_gid_entry *entries,
 	size_t max_entries, size_t *ret_count, struct vbd_error *err)
 {
-	ssize_t count = ibv_query_gid_table(context, entries, max_entries, 0);
+	ssize_t count = 0;
+	enum vbd_status status = VBD_PV_DO(QUERY_GIDS,
+		(count = ibv_query_gid_table(context, entries, max_entries, 0)) < 0 ? (int)count
+										    : 0,
+		err, "device %s", name_of(context));
 
-	if (count < 0)
-		return vbd_error_errno(err, VBD_OK, "ibv_query_gid_table", (int)-count, "device %s",
-			ibv_get_device_name(context->device));
-	*ret_count = (size_t)count;
-	return VBD_OK;
+	if (!status)
+		*ret_count = (size_t)count;
+	return status;
 }
 
-enum vbd_status vbd_impl_query_gid(struct ibv_context *context, uint8_t port_num,
-	uint32_t gid_index, struct ibv_gid_entry *ret_entry, struct vbd_error *err)
+enum vbd_status vbd_pv_query_gid(struct ibv_context *context, uint8_t port_num, uint32_t gid_index,
+	struct ibv_gid_entry *ret_entry, struct vbd_error *err)
 {
-	int rc = ibv_query_gid_ex(context, port_num, gid_index, ret_entry, 0);
-
-	if (rc)
-		return vbd_error_errno(err, VBD_OK, "ibv_query_gid_ex", rc,
-			"device %s port %u GID %u", ibv_get_device_name(context->device), port_num,
-			gid_index);
-	return VBD_OK;
+	return VBD_PV_DO(QUERY_GID, ibv_query_gid_ex(context, port_num, gid_index, ret_entry, 0),
+		err, "device %s port %u GID %u", name_of(context), port_num, gid_index);
 }
 
 bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_event *ret_event)
@@ -261,15 +255,17 @@ bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_ev
 	return true;
 }
 
-enum vbd_status vbd_impl_alloc_pd(struct vbd_account *account, struct ibv_context *context,
+enum vbd_status vbd_pv_alloc_pd(struct vbd_account *account, struct ibv_context *context,
 	struct ibv_pd **ret_pd, struct vbd_error *err)
 {
-	errno = 0;
-	*ret_pd = ibv_alloc_pd(context);
-	if (!*ret_pd)
-		return vbd_error_errno(err, VBD_OK, "ibv_alloc_pd", errno, "device %s",
-			ibv_get_device_name(context->device));
+	struct ibv_pd *pd = NULL;
+	enum vbd_status status = VBD_PV_DO(ALLOC_PD, VBD_PV_MADE(pd = ibv_alloc_pd(context)), err,
+		"device %s", name_of(context));
+
+	if (status)
+		return status;
 	vbd_account_made(account, VBD_PV_PD);
+	*ret_pd = pd;
 	return VBD_OK;
 }
 
@@ -283,33 +279,32 @@ void vbd_pv_dealloc_pd(struct vbd_account *account, struct ibv_pd *pd)
 
 /* ENOMEM means the memlock limit far more often than memory: ib_umem_get() returns it for both
  * (kernel 6.1). */
-static enum vbd_status pinning_failed(
-	const char *call, int errnum, size_t length_bytes, struct vbd_error *err)
+static enum vbd_status pinning_failed(int rc, size_t length_bytes, struct vbd_error *err)
 {
 	struct rlimit limit;
 
-	if (errnum != ENOMEM || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+	if (rc != ENOMEM || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
 		limit.rlim_cur == RLIM_INFINITY)
-		return vbd_error_errno(
-			err, VBD_OK, call, errnum, "%zu bytes can't be registered", length_bytes);
+		return vbd_pv_failed(
+			VBD_PV_CALL_REG_MR, rc, err, "%zu bytes can't be registered", length_bytes);
 	if (err && err->status == VBD_OK) {
 		err->limit = limit.rlim_cur;
 		(void)strcpy(err->limit_name, "RLIMIT_MEMLOCK");
 	}
-	return vbd_error_errno(err, VBD_E_MEMLOCK, call, errnum,
+	return vbd_error_errno(err, VBD_E_MEMLOCK, "ibv_reg_mr", rc,
 		"%zu bytes can't be locked: RLIMIT_MEMLOCK is %llu bytes", length_bytes,
 		(unsigned long long)limit.rlim_cur);
 }
 
-enum vbd_status vbd_impl_reg_mr(struct vbd_account *account, struct ibv_pd *pd, void *addr,
+enum vbd_status vbd_pv_reg_mr(struct vbd_account *account, struct ibv_pd *pd, void *addr,
 	size_t length_bytes, int access, struct ibv_mr **ret_mr, struct vbd_error *err)
 {
-	struct ibv_mr *mr;
+	struct ibv_mr *mr = NULL;
+	int rc = VBD_PV_RESULT(
+		REG_MR, VBD_PV_MADE(mr = ibv_reg_mr(pd, addr, length_bytes, (unsigned int)access)));
 
-	errno = 0;
-	mr = ibv_reg_mr(pd, addr, length_bytes, (unsigned int)access);
-	if (!mr)
-		return pinning_failed("ibv_reg_mr", errno, length_bytes, err);
+	if (rc)
+		return pinning_failed(rc, length_bytes, err);
 	vbd_account_made(account, VBD_PV_MR);
 	*ret_mr = mr;
 	return VBD_OK;
@@ -323,19 +318,16 @@ void vbd_pv_dereg_mr(struct vbd_account *account, struct ibv_mr *mr)
 	vbd_account_destroyed(account, VBD_PV_MR);
 }
 
-enum vbd_status vbd_impl_alloc_mw(
+enum vbd_status vbd_pv_alloc_mw(
 	struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw **ret_mw, struct vbd_error *err)
 {
-	struct ibv_mw *mw;
+	struct ibv_mw *mw = NULL;
+	enum vbd_status status = VBD_PV_DO(ALLOC_MW, VBD_PV_MADE(mw = ibv_alloc_mw(pd, type)), err,
+		"device %s", name_of(pd->context));
 
-	errno = 0;
-	mw = ibv_alloc_mw(pd, type);
-	if (!mw)
-		return vbd_error_errno(err, errno == ENOMEM ? VBD_E_DEVICE_LIMIT : VBD_OK,
-			"ibv_alloc_mw", errno, "device %s",
-			ibv_get_device_name(pd->context->device));
-	*ret_mw = mw;
-	return VBD_OK;
+	if (!status)
+		*ret_mw = mw;
+	return status;
 }
 
 void vbd_pv_dealloc_mw(struct ibv_mw *mw)
@@ -344,24 +336,21 @@ void vbd_pv_dealloc_mw(struct ibv_mw *mw)
 		(void)ibv_dealloc_mw(mw);
 }
 
-enum vbd_status vbd_impl_create_comp_channel(struct ibv_context *context,
+enum vbd_status vbd_pv_create_comp_channel(struct ibv_context *context,
 	struct ibv_comp_channel **ret_comp_channel, struct vbd_error *err)
 {
-	struct ibv_comp_channel *comp_channel;
-	enum vbd_status status;
+	struct ibv_comp_channel *comp_channel = NULL;
+	enum vbd_status status = VBD_PV_DO(CREATE_COMP_CHANNEL,
+		VBD_PV_MADE(comp_channel = ibv_create_comp_channel(context)), err, "device %s",
+		name_of(context));
 
-	errno = 0;
-	comp_channel = ibv_create_comp_channel(context);
-	if (!comp_channel)
-		return vbd_error_errno(err, VBD_OK, "ibv_create_comp_channel", errno, "device %s",
-			ibv_get_device_name(context->device));
-	status = vbd_pv_set_nonblocking(comp_channel->fd, err);
-	if (status) {
-		(void)ibv_destroy_comp_channel(comp_channel);
-		return status;
-	}
-	*ret_comp_channel = comp_channel;
-	return VBD_OK;
+	if (!status)
+		status = vbd_pv_set_nonblocking(comp_channel->fd, err);
+	if (status)
+		vbd_pv_destroy_comp_channel(comp_channel);
+	else
+		*ret_comp_channel = comp_channel;
+	return status;
 }
 
 void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *comp_channel)
@@ -370,19 +359,20 @@ void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *comp_channel)
 		(void)ibv_destroy_comp_channel(comp_channel);
 }
 
-enum vbd_status vbd_impl_create_cq(struct vbd_account *account, struct ibv_context *context,
+enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *context,
 	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *comp_channel,
 	unsigned int comp_vector, struct ibv_cq **ret_cq, struct vbd_error *err)
 {
 	int vectors = context->num_comp_vectors > 0 ? context->num_comp_vectors : 1;
-	struct ibv_cq *cq;
+	int vector = (int)(comp_vector % (unsigned int)vectors);
+	struct ibv_cq *cq = NULL;
+	enum vbd_status status = VBD_PV_DO(CREATE_CQ,
+		VBD_PV_MADE(cq = ibv_create_cq(
+				    context, (int)depth_cqe, cq_context, comp_channel, vector)),
+		err, "device %s, %u entries", name_of(context), depth_cqe);
 
-	errno = 0;
-	cq = ibv_create_cq(context, (int)depth_cqe, cq_context, comp_channel,
-		(int)(comp_vector % (unsigned int)vectors));
-	if (!cq)
-		return vbd_error_errno(err, VBD_OK, "ibv_create_cq", errno, "device %s, %u entries",
-			ibv_get_device_name(context->device), depth_cqe);
+	if (status)
+		return status;
 	vbd_account_made(account, VBD_PV_CQ);
 	*ret_cq = cq;
 	return VBD_OK;
@@ -396,39 +386,27 @@ void vbd_pv_destroy_cq(struct vbd_account *account, struct ibv_cq *cq)
 	vbd_account_destroyed(account, VBD_PV_CQ);
 }
 
-enum vbd_status vbd_impl_resize_cq(struct ibv_cq *cq, uint32_t depth_cqe, struct vbd_error *err)
+enum vbd_status vbd_pv_resize_cq(struct ibv_cq *cq, uint32_t depth_cqe, struct vbd_error *err)
 {
-	int rc = ibv_resize_cq(cq, (int)depth_cqe);
-
-	if (rc)
-		return vbd_error_errno(
-			err, VBD_OK, "ibv_resize_cq", rc, "%d to %u entries", cq->cqe, depth_cqe);
-	return VBD_OK;
+	return VBD_PV_DO(RESIZE_CQ, ibv_resize_cq(cq, (int)depth_cqe), err, "%d to %u entries",
+		cq->cqe, depth_cqe);
 }
 
-enum vbd_status vbd_impl_moderate_cq(
+enum vbd_status vbd_pv_moderate_cq(
 	struct ibv_cq *cq, uint16_t count, uint16_t period_us, struct vbd_error *err)
 {
 	struct ibv_modify_cq_attr attr = {
 		.attr_mask = IBV_CQ_ATTR_MODERATE,
 		.moderate = {.cq_count = count, .cq_period = period_us},
 	};
-	int rc = ibv_modify_cq(cq, &attr);
 
-	if (rc)
-		return vbd_error_errno(
-			err, VBD_OK, "ibv_modify_cq", rc, "count %u, %u us", count, period_us);
-	return VBD_OK;
+	return VBD_PV_DO(
+		MODERATE_CQ, ibv_modify_cq(cq, &attr), err, "count %u, %u us", count, period_us);
 }
 
-enum vbd_status vbd_impl_arm_cq(struct ibv_cq *cq, struct vbd_error *err)
+enum vbd_status vbd_pv_arm_cq(struct ibv_cq *cq, struct vbd_error *err)
 {
-	int rc = ibv_req_notify_cq(cq, 0);
-
-	if (rc)
-		return vbd_error_errno(
-			err, VBD_OK, "ibv_req_notify_cq", rc, "completion queue can't be armed");
-	return VBD_OK;
+	return VBD_PV_DO(ARM_CQ, ibv_req_notify_cq(cq, 0), err, "completion queue can't be armed");
 }
 
 void *vbd_pv_take_cq_event(struct ibv_comp_channel *comp_channel)
@@ -449,43 +427,34 @@ unsigned int vbd_pv_poll_cq(struct ibv_cq *cq, struct ibv_wc *wcs, unsigned int 
 	return count > 0 ? (unsigned int)count : 0;
 }
 
-enum vbd_status vbd_impl_create_qp(struct vbd_account *account, struct ibv_pd *pd,
+enum vbd_status vbd_pv_create_qp(struct vbd_account *account, struct ibv_pd *pd,
 	struct ibv_qp_init_attr *init, struct ibv_qp **ret_qp, struct vbd_error *err)
 {
-	struct ibv_qp *qp;
+	struct ibv_qp *qp = NULL;
+	enum vbd_status status = VBD_PV_DO(CREATE_QP, VBD_PV_MADE(qp = ibv_create_qp(pd, init)),
+		err, "sq_depth %u, rq_depth %u, inline %u bytes", init->cap.max_send_wr,
+		init->cap.max_recv_wr, init->cap.max_inline_data);
 
-	errno = 0;
-	qp = ibv_create_qp(pd, init);
-	if (!qp)
-		return vbd_error_errno(err, VBD_OK, "ibv_create_qp", errno,
-			"sq_depth %u, rq_depth %u, inline %u bytes", init->cap.max_send_wr,
-			init->cap.max_recv_wr, init->cap.max_inline_data);
+	if (status)
+		return status;
 	vbd_account_made(account, VBD_PV_QP);
 	*ret_qp = qp;
 	return VBD_OK;
 }
 
-enum vbd_status vbd_impl_modify_qp(
+enum vbd_status vbd_pv_modify_qp(
 	struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
 {
-	int rc = ibv_modify_qp(qp, attr, mask);
-
-	if (rc)
-		return vbd_error_errno(
-			err, VBD_E_VERBS_ERROR, "ibv_modify_qp", rc, "qp 0x%06x", qp->qp_num);
-	return VBD_OK;
+	return VBD_PV_DO(MODIFY_QP, ibv_modify_qp(qp, attr, mask), err, "qp 0x%06x", qp->qp_num);
 }
 
-enum vbd_status vbd_impl_query_qp(
+enum vbd_status vbd_pv_query_qp(
 	struct ibv_qp *qp, struct ibv_qp_attr *ret_attr, int mask, struct vbd_error *err)
 {
 	struct ibv_qp_init_attr init;
-	int rc = ibv_query_qp(qp, ret_attr, mask, &init);
 
-	if (rc)
-		return vbd_error_errno(
-			err, VBD_E_VERBS_ERROR, "ibv_query_qp", rc, "qp 0x%06x", qp->qp_num);
-	return VBD_OK;
+	return VBD_PV_DO(
+		QUERY_QP, ibv_query_qp(qp, ret_attr, mask, &init), err, "qp 0x%06x", qp->qp_num);
 }
 
 void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *qp)
@@ -496,68 +465,47 @@ void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *qp)
 	vbd_account_destroyed(account, VBD_PV_QP);
 }
 
-enum vbd_status vbd_impl_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	struct ibv_send_wr **ret_bad, struct vbd_error *err)
 {
-	struct ibv_send_wr *bad = NULL;
-	int rc = ibv_post_send(qp, wr, &bad);
-
-	if (rc)
-		*ret_bad = bad ? bad : wr;
-	if (rc)
-		return vbd_error_errno(
-			err, VBD_E_VERBS_ERROR, "ibv_post_send", rc, "qp 0x%06x", qp->qp_num);
-	return VBD_OK;
+	*ret_bad = wr;
+	return VBD_PV_DO(POST_SEND, ibv_post_send(qp, wr, ret_bad), err, "qp 0x%06x", qp->qp_num);
 }
 
-enum vbd_status vbd_impl_bind_mw(
+enum vbd_status vbd_pv_bind_mw(
 	struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind, struct vbd_error *err)
 {
-	int rc = ibv_bind_mw(qp, mw, bind);
-
-	if (rc)
-		return vbd_error_errno(
-			err, VBD_E_VERBS_ERROR, "ibv_bind_mw", rc, "qp 0x%06x", qp->qp_num);
-	return VBD_OK;
+	return VBD_PV_DO(BIND_MW, ibv_bind_mw(qp, mw, bind), err, "qp 0x%06x", qp->qp_num);
 }
 
-enum vbd_status vbd_impl_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 	struct ibv_recv_wr **ret_bad, struct vbd_error *err)
 {
-	struct ibv_recv_wr *bad = NULL;
-	int rc = ibv_post_recv(qp, wr, &bad);
-
-	if (rc)
-		*ret_bad = bad ? bad : wr;
-	if (rc)
-		return vbd_error_errno(
-			err, VBD_E_VERBS_ERROR, "ibv_post_recv", rc, "qp 0x%06x", qp->qp_num);
-	return VBD_OK;
+	*ret_bad = wr;
+	return VBD_PV_DO(POST_RECV, ibv_post_recv(qp, wr, ret_bad), err, "qp 0x%06x", qp->qp_num);
 }
 
-enum vbd_status vbd_impl_create_srq(struct vbd_account *account, struct ibv_pd *pd, uint32_t max_wr,
+enum vbd_status vbd_pv_create_srq(struct vbd_account *account, struct ibv_pd *pd, uint32_t max_wr,
 	struct ibv_srq **ret_srq, struct vbd_error *err)
 {
 	struct ibv_srq_init_attr init = {.attr = {.max_wr = max_wr, .max_sge = 1}};
-	struct ibv_srq *srq;
+	struct ibv_srq *srq = NULL;
+	enum vbd_status status = VBD_PV_DO(CREATE_SRQ, VBD_PV_MADE(srq = ibv_create_srq(pd, &init)),
+		err, "%u receives", max_wr);
 
-	errno = 0;
-	srq = ibv_create_srq(pd, &init);
-	if (!srq)
-		return vbd_error_errno(err, VBD_OK, "ibv_create_srq", errno, "%u receives", max_wr);
+	if (status)
+		return status;
 	vbd_account_made(account, VBD_PV_SRQ);
 	*ret_srq = srq;
 	return VBD_OK;
 }
 
-enum vbd_status vbd_impl_arm_srq(struct ibv_srq *srq, uint32_t limit, struct vbd_error *err)
+enum vbd_status vbd_pv_arm_srq(struct ibv_srq *srq, uint32_t limit, struct vbd_error *err)
 {
 	struct ibv_srq_attr attr = {.srq_limit = limit};
-	int rc = ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT);
 
-	if (rc)
-		return vbd_error_errno(err, VBD_OK, "ibv_modify_srq", rc, "limit %u", limit);
-	return VBD_OK;
+	return VBD_PV_DO(
+		ARM_SRQ, ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), err, "limit %u", limit);
 }
 
 void vbd_pv_destroy_srq(struct vbd_account *account, struct ibv_srq *srq)
@@ -568,14 +516,10 @@ void vbd_pv_destroy_srq(struct vbd_account *account, struct ibv_srq *srq)
 	vbd_account_destroyed(account, VBD_PV_SRQ);
 }
 
-enum vbd_status vbd_impl_post_srq_recv(
+enum vbd_status vbd_pv_post_srq_recv(
 	struct ibv_srq *srq, struct ibv_recv_wr *wr, struct vbd_error *err)
 {
 	struct ibv_recv_wr *bad;
-	int rc = ibv_post_srq_recv(srq, wr, &bad);
 
-	if (rc)
-		return vbd_error_errno(
-			err, VBD_E_VERBS_ERROR, "ibv_post_srq_recv", rc, "a shared receive");
-	return VBD_OK;
+	return VBD_PV_DO(POST_SRQ_RECV, ibv_post_srq_recv(srq, wr, &bad), err, "a shared receive");
 }

@@ -8,7 +8,7 @@
 #define VBD_TESTS_FAKE_FAKE_H
 
 #include "rdma/provider/ask.h"
-#include "rdma/provider/provider_calls.h"
+#include "rdma/provider/faults.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/fake/waits.h"
 
@@ -179,6 +179,9 @@ void fake_note(const char *call);
 /** fake_enter - record a call; returns 0, or the errno that the script has for it */
 int fake_enter(const char *call);
 
+/** fake_call - the same for a call of the provider, which a fault of a client may fail as well */
+int fake_call(enum vbd_pv_call call);
+
 /* tests/daemon/waits.mjs makes each of these calls block. */
 enum fake_wait { VBD_WAIT_MAP(VBD_ENUM_ROW) FAKE_WAIT_COUNT };
 
@@ -211,7 +214,7 @@ void fake_off_control(enum fake_wait wait);
 int fake_takes_long(enum fake_wait wait, size_t size_bytes);
 
 /** fake_result - VBD_OK for errnum 0, else the error of the real provider */
-enum vbd_status fake_result(const char *call, int errnum, struct vbd_error *err);
+enum vbd_status fake_result(enum vbd_pv_call call, int errnum, struct vbd_error *err);
 
 /** fake_broken - record a breach of the libraries' rules */
 void fake_broken(const char *fmt, ...) VBD_PRINTF(1, 2);

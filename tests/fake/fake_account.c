@@ -25,7 +25,8 @@ enum vbd_status vbd_pv_count_objects(
 		memcpy(ret_counts, counts, sizeof(counts));
 	}
 	fake_unlock();
-	return fake_result("rdma netlink", errnum, err);
+	return errnum ? vbd_error_errno(err, VBD_OK, "rdma netlink", errnum, "by the script")
+		      : VBD_OK;
 }
 
 DIR *vbd_pv_open_counters(const char *path)
@@ -62,7 +63,7 @@ enum vbd_status vbd_pv_find_netroute(const struct sockaddr *dst, const struct so
 	if (!errnum)
 		*ret_netroute = g_fake.netroute_set ? g_fake.netroute : netroute;
 	fake_unlock();
-	return fake_result("netlink", errnum, err);
+	return errnum ? vbd_error_errno(err, VBD_OK, "netlink", errnum, "by the script") : VBD_OK;
 }
 
 void fake_netroute(const struct vbd_pv_netroute *netroute)

@@ -17,7 +17,7 @@ static struct fake_event_channel *channel_of(const struct rdma_event_channel *cm
 
 /* Event channels. */
 
-enum vbd_status vbd_impl_create_event_channel(
+enum vbd_status vbd_pv_create_event_channel(
 	struct rdma_event_channel **ret_cm_channel, struct vbd_error *err)
 {
 	struct fake_event_channel *cm_channel;
@@ -25,7 +25,7 @@ enum vbd_status vbd_impl_create_event_channel(
 
 	(void)fake_may_block(VBD_WAIT_CREATE_EVENT_CHANNEL);
 	fake_lock();
-	errnum = fake_enter("rdma_create_event_channel");
+	errnum = fake_call(VBD_PV_CALL_CREATE_EVENT_CHANNEL);
 	if (!errnum) {
 		cm_channel = fake_allocate(sizeof(*cm_channel));
 		cm_channel->ibv.fd = fake_eventfd(0);
@@ -35,7 +35,7 @@ enum vbd_status vbd_impl_create_event_channel(
 		*ret_cm_channel = &cm_channel->ibv;
 	}
 	fake_unlock();
-	return fake_result("rdma_create_event_channel", errnum, err);
+	return fake_result(VBD_PV_CALL_CREATE_EVENT_CHANNEL, errnum, err);
 }
 
 static void free_event_channel(struct fake_event_channel *cm_channel)
@@ -200,15 +200,14 @@ static struct fake_id *new_id(struct rdma_event_channel *cm_channel)
 	return id;
 }
 
-enum vbd_status vbd_impl_create_id(struct vbd_account *account,
-	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
-	struct vbd_error *err)
+enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *cm_channel,
+	void *id_context, struct rdma_cm_id **ret_id, struct vbd_error *err)
 {
 	struct fake_id *id;
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("rdma_create_id");
+	errnum = fake_call(VBD_PV_CALL_CREATE_ID);
 	if (!errnum) {
 		id = new_id(cm_channel);
 		id->ibv.context = id_context;
@@ -219,7 +218,7 @@ enum vbd_status vbd_impl_create_id(struct vbd_account *account,
 	if (!errnum)
 		vbd_account_made(account, VBD_PV_CM_ID);
 	fake_unlock();
-	return fake_result("rdma_create_id", errnum, err);
+	return fake_result(VBD_PV_CALL_CREATE_ID, errnum, err);
 }
 
 static void free_id(struct fake_id *id)
@@ -255,11 +254,14 @@ void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *ibv)
 	fake_unlock();
 }
 
-enum vbd_status vbd_impl_create_udp_id(struct vbd_account *account,
+enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
 	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
 	struct vbd_error *err)
 {
-	enum vbd_status status = vbd_pv_create_id(account, cm_channel, id_context, ret_id, err);
+	int errnum = vbd_pv_fault(VBD_PV_CALL_CREATE_UDP_ID);
+	enum vbd_status status =
+		errnum ? fake_result(VBD_PV_CALL_CREATE_UDP_ID, errnum, err)
+		       : vbd_pv_create_id(account, cm_channel, id_context, ret_id, err);
 
 	if (status)
 		return status;
@@ -344,17 +346,17 @@ static int bind_addr(struct fake_id *id, const struct sockaddr *addr)
 	return 0;
 }
 
-enum vbd_status vbd_impl_bind_addr(
+enum vbd_status vbd_pv_bind_addr(
 	struct rdma_cm_id *id, const struct sockaddr *addr, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("rdma_bind_addr");
+	errnum = fake_call(VBD_PV_CALL_BIND_ADDR);
 	if (!errnum)
 		errnum = bind_addr(id_of(id), addr);
 	fake_unlock();
-	return fake_result("rdma_bind_addr", errnum, err);
+	return fake_result(VBD_PV_CALL_BIND_ADDR, errnum, err);
 }
 
 /* sin_port and sin6_port are at the same offset. */
@@ -402,26 +404,26 @@ static int listen_on(struct fake_id *id, int backlog)
 	return 0;
 }
 
-enum vbd_status vbd_impl_listen(struct rdma_cm_id *id, int backlog, struct vbd_error *err)
+enum vbd_status vbd_pv_listen(struct rdma_cm_id *id, int backlog, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("rdma_listen");
+	errnum = fake_call(VBD_PV_CALL_LISTEN);
 	if (!errnum)
 		errnum = listen_on(id_of(id), backlog);
 	fake_unlock();
-	return fake_result("rdma_listen", errnum, err);
+	return fake_result(VBD_PV_CALL_LISTEN, errnum, err);
 }
 
-enum vbd_status vbd_impl_resolve_addr(struct rdma_cm_id *ibv, const struct sockaddr *src,
+enum vbd_status vbd_pv_resolve_addr(struct rdma_cm_id *ibv, const struct sockaddr *src,
 	const struct sockaddr *dst, int timeout_ms, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("rdma_resolve_addr");
+	errnum = fake_call(VBD_PV_CALL_RESOLVE_ADDR);
 	if (!errnum && id->state != FAKE_ID_IDLE)
 		errnum = EINVAL;
 	if (!errnum) {
@@ -432,17 +434,16 @@ enum vbd_status vbd_impl_resolve_addr(struct rdma_cm_id *ibv, const struct socka
 		fake_loop_resolve_addr(id);
 	}
 	fake_unlock();
-	return fake_result("rdma_resolve_addr", errnum, err);
+	return fake_result(VBD_PV_CALL_RESOLVE_ADDR, errnum, err);
 }
 
-enum vbd_status vbd_impl_resolve_route(
-	struct rdma_cm_id *ibv, int timeout_ms, struct vbd_error *err)
+enum vbd_status vbd_pv_resolve_route(struct rdma_cm_id *ibv, int timeout_ms, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("rdma_resolve_route");
+	errnum = fake_call(VBD_PV_CALL_RESOLVE_ROUTE);
 	if (!errnum && id->state != FAKE_ID_ADDR_RESOLVED)
 		errnum = EINVAL;
 	if (!errnum) {
@@ -450,30 +451,32 @@ enum vbd_status vbd_impl_resolve_route(
 		fake_loop_resolve_route(id);
 	}
 	fake_unlock();
-	return fake_result("rdma_resolve_route", errnum, err);
+	return fake_result(VBD_PV_CALL_RESOLVE_ROUTE, errnum, err);
 }
 
-static enum vbd_status set_option(int *option, int value, struct vbd_error *err)
+static enum vbd_status set_option(
+	enum vbd_pv_call call, int *option, int value, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("rdma_set_option");
+	errnum = fake_call(call);
 	if (!errnum)
 		*option = value;
 	fake_unlock();
-	return fake_result("rdma_set_option", errnum, err);
+	return fake_result(call, errnum, err);
 }
 
-enum vbd_status vbd_impl_set_ack_timeout(
+enum vbd_status vbd_pv_set_ack_timeout(
 	struct rdma_cm_id *id, uint8_t ack_timeout, struct vbd_error *err)
 {
-	return set_option(&id_of(id)->asked.ack_timeout, ack_timeout, err);
+	return set_option(
+		VBD_PV_CALL_SET_ACK_TIMEOUT, &id_of(id)->asked.ack_timeout, ack_timeout, err);
 }
 
-enum vbd_status vbd_impl_set_tos(struct rdma_cm_id *id, uint8_t tos, struct vbd_error *err)
+enum vbd_status vbd_pv_set_tos(struct rdma_cm_id *id, uint8_t tos, struct vbd_error *err)
 {
-	return set_option(&id_of(id)->asked.tos, tos, err);
+	return set_option(VBD_PV_CALL_SET_TOS, &id_of(id)->asked.tos, tos, err);
 }
 
 /* Follows cm_init_qp_*_attr() and iw_cm_init_qp_attr() of the kernel. */
@@ -522,27 +525,27 @@ static int init_qp_attr(const struct fake_id *id, struct ibv_qp_attr *attr, int 
 	return 0;
 }
 
-enum vbd_status vbd_impl_set_reuse_addr(struct rdma_cm_id *id, struct vbd_error *err)
+enum vbd_status vbd_pv_set_reuse_addr(struct rdma_cm_id *id, struct vbd_error *err)
 {
-	return set_option(&id_of(id)->asked.reuse_addr, 1, err);
+	return set_option(VBD_PV_CALL_SET_REUSE_ADDR, &id_of(id)->asked.reuse_addr, 1, err);
 }
 
-enum vbd_status vbd_impl_set_v6_only(struct rdma_cm_id *id, bool v6_only, struct vbd_error *err)
+enum vbd_status vbd_pv_set_v6_only(struct rdma_cm_id *id, bool v6_only, struct vbd_error *err)
 {
-	return set_option(&id_of(id)->asked.v6_only, v6_only, err);
+	return set_option(VBD_PV_CALL_SET_V6_ONLY, &id_of(id)->asked.v6_only, v6_only, err);
 }
 
-enum vbd_status vbd_impl_init_qp_attr(
+enum vbd_status vbd_pv_init_qp_attr(
 	struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *ret_mask, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("rdma_init_qp_attr");
+	errnum = fake_call(VBD_PV_CALL_INIT_QP_ATTR);
 	if (!errnum)
 		errnum = init_qp_attr(id_of(id), attr, ret_mask);
 	fake_unlock();
-	return fake_result("rdma_init_qp_attr", errnum, err);
+	return fake_result(VBD_PV_CALL_INIT_QP_ATTR, errnum, err);
 }
 
 static void take_private_data(struct fake_id *id, const void *data, uint8_t data_bytes)
@@ -591,7 +594,7 @@ static int connect_id(struct fake_id *id, const struct rdma_conn_param *param)
 	return 0;
 }
 
-enum vbd_status vbd_impl_connect(
+enum vbd_status vbd_pv_connect(
 	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
 {
 	const struct fake_device *device = id_of(id)->device;
@@ -601,11 +604,11 @@ enum vbd_status vbd_impl_connect(
 		errnum = fake_may_block(VBD_WAIT_CONNECT);
 	fake_lock();
 	if (!errnum)
-		errnum = fake_enter("rdma_connect");
+		errnum = fake_call(VBD_PV_CALL_CONNECT);
 	if (!errnum)
 		errnum = connect_id(id_of(id), param);
 	fake_unlock();
-	return fake_result("rdma_connect", errnum, err);
+	return fake_result(VBD_PV_CALL_CONNECT, errnum, err);
 }
 
 static int accept_id(struct fake_id *id, const struct rdma_conn_param *param)
@@ -626,27 +629,27 @@ static int accept_id(struct fake_id *id, const struct rdma_conn_param *param)
 	return 0;
 }
 
-enum vbd_status vbd_impl_accept(
+enum vbd_status vbd_pv_accept(
 	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("rdma_accept");
+	errnum = fake_call(VBD_PV_CALL_ACCEPT);
 	if (!errnum)
 		errnum = accept_id(id_of(id), param);
 	fake_unlock();
-	return fake_result("rdma_accept", errnum, err);
+	return fake_result(VBD_PV_CALL_ACCEPT, errnum, err);
 }
 
-enum vbd_status vbd_impl_reject(struct rdma_cm_id *ibv, bool vendor_option,
-	const void *private_data, uint8_t private_data_bytes, struct vbd_error *err)
+enum vbd_status vbd_pv_reject(struct rdma_cm_id *ibv, bool vendor_option, const void *private_data,
+	uint8_t private_data_bytes, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("rdma_reject");
+	errnum = fake_call(VBD_PV_CALL_REJECT);
 	if (!errnum && id->state != FAKE_ID_REQUESTED)
 		errnum = EINVAL;
 	if (!errnum) {
@@ -657,16 +660,16 @@ enum vbd_status vbd_impl_reject(struct rdma_cm_id *ibv, bool vendor_option,
 		fake_loop_reject(id);
 	}
 	fake_unlock();
-	return fake_result("rdma_reject", errnum, err);
+	return fake_result(VBD_PV_CALL_REJECT, errnum, err);
 }
 
-enum vbd_status vbd_impl_establish(struct rdma_cm_id *ibv, struct vbd_error *err)
+enum vbd_status vbd_pv_establish(struct rdma_cm_id *ibv, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("rdma_establish");
+	errnum = fake_call(VBD_PV_CALL_ESTABLISH);
 	if (!errnum && (id->state != FAKE_ID_CONNECTING || !id->peer_known))
 		errnum = EINVAL;
 	if (!errnum) {
@@ -675,29 +678,29 @@ enum vbd_status vbd_impl_establish(struct rdma_cm_id *ibv, struct vbd_error *err
 		fake_loop_establish(id);
 	}
 	fake_unlock();
-	return fake_result("rdma_establish", errnum, err);
+	return fake_result(VBD_PV_CALL_ESTABLISH, errnum, err);
 }
 
-enum vbd_status vbd_impl_notify_established(struct rdma_cm_id *id, struct vbd_error *err)
+enum vbd_status vbd_pv_notify_established(struct rdma_cm_id *id, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("rdma_notify");
+	errnum = fake_call(VBD_PV_CALL_NOTIFY_ESTABLISHED);
 	if (!errnum)
 		id_of(id)->asked.notified = true;
 	fake_unlock();
-	return fake_result("rdma_notify", errnum, err);
+	return fake_result(VBD_PV_CALL_NOTIFY_ESTABLISHED, errnum, err);
 }
 
-enum vbd_status vbd_impl_disconnect(struct rdma_cm_id *ibv, struct vbd_error *err)
+enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *ibv, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
 	int errnum = fake_may_block(VBD_WAIT_DISCONNECT);
 
 	fake_lock();
 	if (!errnum)
-		errnum = fake_enter("rdma_disconnect");
+		errnum = fake_call(VBD_PV_CALL_DISCONNECT);
 	if (!errnum && !id->peer_known && id->state != FAKE_ID_CONNECTED)
 		errnum = EINVAL;
 	if (!errnum) {
@@ -708,7 +711,7 @@ enum vbd_status vbd_impl_disconnect(struct rdma_cm_id *ibv, struct vbd_error *er
 			fake_event_push_plain(id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	}
 	fake_unlock();
-	return fake_result("rdma_disconnect", errnum, err);
+	return fake_result(VBD_PV_CALL_DISCONNECT, errnum, err);
 }
 
 const struct ibv_device *vbd_pv_id_device(const struct rdma_cm_id *id)

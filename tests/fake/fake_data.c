@@ -24,14 +24,14 @@ static struct fake_cq *cq_of(struct ibv_cq *cq)
 
 /* Completion channels. */
 
-enum vbd_status vbd_impl_create_comp_channel(
+enum vbd_status vbd_pv_create_comp_channel(
 	struct ibv_context *ibv, struct ibv_comp_channel **ret_comp_channel, struct vbd_error *err)
 {
 	struct fake_comp_channel *comp_channel;
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_create_comp_channel");
+	errnum = fake_call(VBD_PV_CALL_CREATE_COMP_CHANNEL);
 	if (!errnum) {
 		comp_channel = fake_allocate(sizeof(*comp_channel));
 		comp_channel->context = context_of(ibv);
@@ -43,7 +43,7 @@ enum vbd_status vbd_impl_create_comp_channel(
 		*ret_comp_channel = &comp_channel->ibv;
 	}
 	fake_unlock();
-	return fake_result("ibv_create_comp_channel", errnum, err);
+	return fake_result(VBD_PV_CALL_CREATE_COMP_CHANNEL, errnum, err);
 }
 
 static void free_comp_channel(struct fake_comp_channel *comp_channel)
@@ -97,7 +97,7 @@ static int create_cq(struct fake_context *context, uint32_t depth_cqe, void *cq_
 	return 0;
 }
 
-enum vbd_status vbd_impl_create_cq(struct vbd_account *account, struct ibv_context *ibv,
+enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *ibv,
 	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *comp_channel,
 	unsigned int comp_vector, struct ibv_cq **ret_cq, struct vbd_error *err)
 {
@@ -106,13 +106,13 @@ enum vbd_status vbd_impl_create_cq(struct vbd_account *account, struct ibv_conte
 	(void)comp_vector;
 
 	fake_lock();
-	errnum = fake_enter("ibv_create_cq");
+	errnum = fake_call(VBD_PV_CALL_CREATE_CQ);
 	if (!errnum)
 		errnum = create_cq(context_of(ibv), depth_cqe, cq_context, comp_channel, ret_cq);
 	if (!errnum)
 		vbd_account_made(account, VBD_PV_CQ);
 	fake_unlock();
-	return fake_result("ibv_create_cq", errnum, err);
+	return fake_result(VBD_PV_CALL_CREATE_CQ, errnum, err);
 }
 
 static void free_cq(struct fake_cq *cq)
@@ -161,26 +161,26 @@ static int resize_cq(struct fake_cq *cq, uint32_t depth_cqe)
 	return 0;
 }
 
-enum vbd_status vbd_impl_resize_cq(struct ibv_cq *ibv, uint32_t depth_cqe, struct vbd_error *err)
+enum vbd_status vbd_pv_resize_cq(struct ibv_cq *ibv, uint32_t depth_cqe, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_resize_cq");
+	errnum = fake_call(VBD_PV_CALL_RESIZE_CQ);
 	if (!errnum)
 		errnum = resize_cq(cq_of(ibv), depth_cqe);
 	fake_unlock();
-	return fake_result("ibv_resize_cq", errnum, err);
+	return fake_result(VBD_PV_CALL_RESIZE_CQ, errnum, err);
 }
 
-enum vbd_status vbd_impl_moderate_cq(
+enum vbd_status vbd_pv_moderate_cq(
 	struct ibv_cq *ibv, uint16_t count, uint16_t period_us, struct vbd_error *err)
 {
 	struct fake_cq *cq = cq_of(ibv);
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_modify_cq");
+	errnum = fake_call(VBD_PV_CALL_MODERATE_CQ);
 	if (!errnum && !cq->context->device->cq_mod_caps.max_cq_count)
 		errnum = EOPNOTSUPP;
 	if (!errnum) {
@@ -188,7 +188,7 @@ enum vbd_status vbd_impl_moderate_cq(
 		cq->moderation_period_us = period_us;
 	}
 	fake_unlock();
-	return fake_result("ibv_modify_cq", errnum, err);
+	return fake_result(VBD_PV_CALL_MODERATE_CQ, errnum, err);
 }
 
 void fake_cq_moderation(struct ibv_cq *cq, uint16_t *ret_count, uint16_t *ret_period_us)
@@ -199,16 +199,16 @@ void fake_cq_moderation(struct ibv_cq *cq, uint16_t *ret_count, uint16_t *ret_pe
 	fake_unlock();
 }
 
-enum vbd_status vbd_impl_arm_cq(struct ibv_cq *ibv, struct vbd_error *err)
+enum vbd_status vbd_pv_arm_cq(struct ibv_cq *ibv, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_req_notify_cq");
+	errnum = fake_call(VBD_PV_CALL_ARM_CQ);
 	if (!errnum)
 		cq_of(ibv)->armed = true;
 	fake_unlock();
-	return fake_result("ibv_req_notify_cq", errnum, err);
+	return fake_result(VBD_PV_CALL_ARM_CQ, errnum, err);
 }
 
 void *vbd_pv_take_cq_event(struct ibv_comp_channel *comp_channel)
@@ -355,19 +355,19 @@ static int create_qp(
 	return 0;
 }
 
-enum vbd_status vbd_impl_create_qp(struct vbd_account *account, struct ibv_pd *pd,
+enum vbd_status vbd_pv_create_qp(struct vbd_account *account, struct ibv_pd *pd,
 	struct ibv_qp_init_attr *init, struct ibv_qp **ret_qp, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_create_qp");
+	errnum = fake_call(VBD_PV_CALL_CREATE_QP);
 	if (!errnum)
 		errnum = create_qp((struct fake_pd *)(void *)pd, init, ret_qp);
 	if (!errnum)
 		vbd_account_made(account, VBD_PV_QP);
 	fake_unlock();
-	return fake_result("ibv_create_qp", errnum, err);
+	return fake_result(VBD_PV_CALL_CREATE_QP, errnum, err);
 }
 
 static void drop_wrs(struct fake_qp *qp)
@@ -530,7 +530,7 @@ const char *fake_qp_modify(struct fake_qp *qp, const struct ibv_qp_attr *attr, i
 	return NULL;
 }
 
-enum vbd_status vbd_impl_modify_qp(
+enum vbd_status vbd_pv_modify_qp(
 	struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
 {
 	bool resolves = (mask & IBV_QP_AV) && !is_iwarp(qp_of(ibv));
@@ -541,7 +541,7 @@ enum vbd_status vbd_impl_modify_qp(
 
 	fake_lock();
 	if (!errnum)
-		errnum = fake_enter("ibv_modify_qp");
+		errnum = fake_call(VBD_PV_CALL_MODIFY_QP);
 	if (!errnum) {
 		refused = fake_qp_modify(qp_of(ibv), attr, mask);
 		if (refused) {
@@ -553,23 +553,23 @@ enum vbd_status vbd_impl_modify_qp(
 		}
 	}
 	fake_unlock();
-	return fake_result("ibv_modify_qp", errnum, err);
+	return fake_result(VBD_PV_CALL_MODIFY_QP, errnum, err);
 }
 
-enum vbd_status vbd_impl_query_qp(
+enum vbd_status vbd_pv_query_qp(
 	struct ibv_qp *ibv, struct ibv_qp_attr *ret_attr, int mask, struct vbd_error *err)
 {
 	int errnum;
 
 	(void)mask;
 	fake_lock();
-	errnum = fake_enter("ibv_query_qp");
+	errnum = fake_call(VBD_PV_CALL_QUERY_QP);
 	if (!errnum) {
 		*ret_attr = qp_of(ibv)->attr;
 		ret_attr->qp_state = ibv->state;
 	}
 	fake_unlock();
-	return fake_result("ibv_query_qp", errnum, err);
+	return fake_result(VBD_PV_CALL_QUERY_QP, errnum, err);
 }
 
 /* Completions. */
@@ -837,13 +837,13 @@ void fake_fail_post(unsigned int nth)
 	fake_unlock();
 }
 
-enum vbd_status vbd_impl_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	struct ibv_send_wr **ret_bad, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_post_send");
+	errnum = fake_call(VBD_PV_CALL_POST_SEND);
 	for (; wr && !errnum; wr = errnum ? wr : wr->next) {
 		errnum = post_fails();
 		if (!errnum)
@@ -852,7 +852,7 @@ enum vbd_status vbd_impl_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	if (errnum)
 		*ret_bad = wr;
 	fake_unlock();
-	return fake_result("ibv_post_send", errnum, err);
+	return fake_result(VBD_PV_CALL_POST_SEND, errnum, err);
 }
 
 static int post_recv(struct fake_qp *qp, const struct ibv_recv_wr *from)
@@ -878,13 +878,13 @@ static int post_recv(struct fake_qp *qp, const struct ibv_recv_wr *from)
 	return queue_wr(qp, wr);
 }
 
-enum vbd_status vbd_impl_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 	struct ibv_recv_wr **ret_bad, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_post_recv");
+	errnum = fake_call(VBD_PV_CALL_POST_RECV);
 	for (; wr && !errnum; wr = errnum ? wr : wr->next) {
 		errnum = post_fails();
 		if (!errnum)
@@ -893,7 +893,7 @@ enum vbd_status vbd_impl_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 	if (errnum)
 		*ret_bad = wr;
 	fake_unlock();
-	return fake_result("ibv_post_recv", errnum, err);
+	return fake_result(VBD_PV_CALL_POST_RECV, errnum, err);
 }
 
 /* Script functions. */

@@ -7,7 +7,7 @@ static struct fake_mw *mw_of(struct ibv_mw *mw)
 	return (struct fake_mw *)(void *)mw;
 }
 
-enum vbd_status vbd_impl_alloc_mw(
+enum vbd_status vbd_pv_alloc_mw(
 	struct ibv_pd *ibv, enum ibv_mw_type type, struct ibv_mw **ret_mw, struct vbd_error *err)
 {
 	struct fake_pd *pd = (struct fake_pd *)(void *)ibv;
@@ -15,7 +15,7 @@ enum vbd_status vbd_impl_alloc_mw(
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_alloc_mw");
+	errnum = fake_call(VBD_PV_CALL_ALLOC_MW);
 	if (!errnum) {
 		mw = fake_allocate(sizeof(*mw));
 		mw->pd = pd;
@@ -30,7 +30,7 @@ enum vbd_status vbd_impl_alloc_mw(
 		*ret_mw = &mw->ibv;
 	}
 	fake_unlock();
-	return fake_result("ibv_alloc_mw", errnum, err);
+	return fake_result(VBD_PV_CALL_ALLOC_MW, errnum, err);
 }
 
 static void unbind(struct fake_mw *mw)
@@ -134,7 +134,7 @@ void fake_mw_qp_destroyed(const struct fake_qp *qp)
 	}
 }
 
-enum vbd_status vbd_impl_bind_mw(
+enum vbd_status vbd_pv_bind_mw(
 	struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind_mw, struct vbd_error *err)
 {
 	struct ibv_send_wr wr = {

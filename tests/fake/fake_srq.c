@@ -7,15 +7,15 @@ static struct fake_srq *srq_of(struct ibv_srq *srq)
 	return (struct fake_srq *)(void *)srq;
 }
 
-enum vbd_status vbd_impl_create_srq(struct vbd_account *account, struct ibv_pd *ibv,
-	uint32_t max_wr, struct ibv_srq **ret_srq, struct vbd_error *err)
+enum vbd_status vbd_pv_create_srq(struct vbd_account *account, struct ibv_pd *ibv, uint32_t max_wr,
+	struct ibv_srq **ret_srq, struct vbd_error *err)
 {
 	struct fake_pd *pd = (struct fake_pd *)(void *)ibv;
 	struct fake_srq *srq;
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_create_srq");
+	errnum = fake_call(VBD_PV_CALL_CREATE_SRQ);
 	if (!errnum && max_wr > (uint32_t)pd->context->device->attr.max_srq_wr)
 		errnum = EINVAL;
 	if (!errnum) {
@@ -33,7 +33,7 @@ enum vbd_status vbd_impl_create_srq(struct vbd_account *account, struct ibv_pd *
 	if (!errnum)
 		vbd_account_made(account, VBD_PV_SRQ);
 	fake_unlock();
-	return fake_result("ibv_create_srq", errnum, err);
+	return fake_result(VBD_PV_CALL_CREATE_SRQ, errnum, err);
 }
 
 static void free_srq(struct fake_srq *srq)
@@ -65,18 +65,18 @@ void vbd_pv_destroy_srq(struct vbd_account *account, struct ibv_srq *ibv)
 	fake_unlock();
 }
 
-enum vbd_status vbd_impl_arm_srq(struct ibv_srq *ibv, uint32_t limit, struct vbd_error *err)
+enum vbd_status vbd_pv_arm_srq(struct ibv_srq *ibv, uint32_t limit, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_modify_srq");
+	errnum = fake_call(VBD_PV_CALL_ARM_SRQ);
 	if (!errnum && limit > srq_of(ibv)->max_wr)
 		errnum = EINVAL;
 	if (!errnum)
 		srq_of(ibv)->limit = limit;
 	fake_unlock();
-	return fake_result("ibv_modify_srq", errnum, err);
+	return fake_result(VBD_PV_CALL_ARM_SRQ, errnum, err);
 }
 
 static int post_recv(struct fake_srq *srq, const struct ibv_recv_wr *from)
@@ -107,17 +107,17 @@ static int post_recv(struct fake_srq *srq, const struct ibv_recv_wr *from)
 	return 0;
 }
 
-enum vbd_status vbd_impl_post_srq_recv(
+enum vbd_status vbd_pv_post_srq_recv(
 	struct ibv_srq *srq, struct ibv_recv_wr *wr, struct vbd_error *err)
 {
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_post_srq_recv");
+	errnum = fake_call(VBD_PV_CALL_POST_SRQ_RECV);
 	if (!errnum)
 		errnum = post_recv(srq_of(srq), wr);
 	fake_unlock();
-	return fake_result("ibv_post_srq_recv", errnum, err);
+	return fake_result(VBD_PV_CALL_POST_SRQ_RECV, errnum, err);
 }
 
 void fake_srq_taken(struct fake_srq *srq)

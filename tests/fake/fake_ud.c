@@ -18,7 +18,7 @@ static struct fake_qp *qp_of(struct ibv_qp *qp)
 
 /* Address handles. */
 
-enum vbd_status vbd_impl_create_ah(
+enum vbd_status vbd_pv_create_ah(
 	struct ibv_pd *pd, struct ibv_ah_attr *attr, struct ibv_ah **ret_ah, struct vbd_error *err)
 {
 	struct fake_ah *ah;
@@ -27,7 +27,7 @@ enum vbd_status vbd_impl_create_ah(
 
 	fake_lock();
 	if (!errnum)
-		errnum = fake_enter("ibv_create_ah");
+		errnum = fake_call(VBD_PV_CALL_CREATE_AH);
 	if (!errnum) {
 		ah = fake_allocate(sizeof(*ah));
 		ah->pd = (struct fake_pd *)(void *)pd;
@@ -40,7 +40,7 @@ enum vbd_status vbd_impl_create_ah(
 		*ret_ah = &ah->ibv;
 	}
 	fake_unlock();
-	return fake_result("ibv_create_ah", errnum, err);
+	return fake_result(VBD_PV_CALL_CREATE_AH, errnum, err);
 }
 
 static void free_ah(struct fake_ah *ah)
@@ -70,7 +70,7 @@ void vbd_pv_destroy_ah(struct ibv_ah *ah)
 	fake_unlock();
 }
 
-enum vbd_status vbd_impl_ah_attr_of_wc(struct ibv_context *context, uint8_t port_num,
+enum vbd_status vbd_pv_ah_attr_of_wc(struct ibv_context *context, uint8_t port_num,
 	struct ibv_wc *wc, const uint8_t grh[40], struct ibv_ah_attr *ret_attr,
 	struct vbd_error *err)
 {
@@ -78,7 +78,7 @@ enum vbd_status vbd_impl_ah_attr_of_wc(struct ibv_context *context, uint8_t port
 
 	(void)context;
 	fake_lock();
-	errnum = fake_enter("ibv_init_ah_from_wc");
+	errnum = fake_call(VBD_PV_CALL_AH_ATTR_OF_WC);
 	if (!errnum && !(wc->wc_flags & IBV_WC_GRH))
 		errnum = EINVAL;
 	if (!errnum) {
@@ -89,7 +89,7 @@ enum vbd_status vbd_impl_ah_attr_of_wc(struct ibv_context *context, uint8_t port
 		memcpy(ret_attr->grh.dgid.raw + 12, grh + 32, 4);
 	}
 	fake_unlock();
-	return fake_result("ibv_init_ah_from_wc", errnum, err);
+	return fake_result(VBD_PV_CALL_AH_ATTR_OF_WC, errnum, err);
 }
 
 struct ibv_ah_attr fake_ah_attr(const struct ibv_ah *ah)
@@ -140,7 +140,7 @@ void fake_ud_answer(struct fake_id *id)
 
 /* Groups. */
 
-enum vbd_status vbd_impl_attach_mcast(
+enum vbd_status vbd_pv_attach_mcast(
 	struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid, struct vbd_error *err)
 {
 	int errnum;
@@ -148,13 +148,13 @@ enum vbd_status vbd_impl_attach_mcast(
 	(void)mgid;
 	(void)mlid;
 	fake_lock();
-	errnum = fake_enter("ibv_attach_mcast");
+	errnum = fake_call(VBD_PV_CALL_ATTACH_MCAST);
 	if (!errnum && qp->qp_type != IBV_QPT_UD)
 		errnum = EINVAL;
 	if (!errnum)
 		qp_of(qp)->groups++;
 	fake_unlock();
-	return fake_result("ibv_attach_mcast", errnum, err);
+	return fake_result(VBD_PV_CALL_ATTACH_MCAST, errnum, err);
 }
 
 void vbd_pv_detach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid)
@@ -180,15 +180,14 @@ unsigned int fake_attached(struct ibv_qp *qp)
 	return groups;
 }
 
-enum vbd_status vbd_impl_join_multicast(
-	struct rdma_cm_id *ibv, bool send_only, struct vbd_error *err)
+enum vbd_status vbd_pv_join_multicast(struct rdma_cm_id *ibv, bool send_only, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
 	int errnum = fake_may_block(VBD_WAIT_JOIN_MULTICAST);
 
 	fake_lock();
 	if (!errnum)
-		errnum = fake_enter("rdma_join_multicast");
+		errnum = fake_call(VBD_PV_CALL_JOIN_MULTICAST);
 	/* Attributes that the kernel's rdma_join_multicast() requests. */
 	if (!errnum && (!id->device || ibv->qp_type != IBV_QPT_UD))
 		errnum = EINVAL;
@@ -199,7 +198,7 @@ enum vbd_status vbd_impl_join_multicast(
 			push_joined(id);
 	}
 	fake_unlock();
-	return fake_result("rdma_join_multicast", errnum, err);
+	return fake_result(VBD_PV_CALL_JOIN_MULTICAST, errnum, err);
 }
 
 /* Script functions. */

@@ -128,6 +128,13 @@ int fake_enter(const char *call)
 	return g_fake.fail_nth_errno;
 }
 
+int fake_call(enum vbd_pv_call call)
+{
+	int errnum = vbd_pv_fault(call);
+
+	return errnum ? errnum : fake_enter(vbd_pv_call_library(call));
+}
+
 void fake_fail_nth(unsigned int nth, int errnum)
 {
 	fake_lock();
@@ -156,54 +163,9 @@ const char *fake_failed_call(void)
 	return call;
 }
 
-/* Statuses that the real provider returns for (nearly) every errno; for other calls the errno
- * decides. */
-static enum vbd_status status_of(const char *call, int errnum)
+enum vbd_status fake_result(enum vbd_pv_call call, int errnum, struct vbd_error *err)
 {
-	static const struct {
-		const char *call;
-		enum vbd_status status;
-	} fixed[] = {
-		{"ibv_modify_qp", VBD_E_VERBS_ERROR},
-		{"ibv_query_qp", VBD_E_VERBS_ERROR},
-		{"ibv_post_send", VBD_E_VERBS_ERROR},
-		{"ibv_bind_mw", VBD_E_VERBS_ERROR},
-		{"ibv_post_recv", VBD_E_VERBS_ERROR},
-		{"rdma_resolve_addr", VBD_E_ADDR_ERROR},
-		{"rdma_resolve_route", VBD_E_ROUTE_ERROR},
-		{"rdma_set_option", VBD_E_VERBS_ERROR},
-		{"rdma_init_qp_attr", VBD_E_VERBS_ERROR},
-		{"rdma_connect", VBD_E_CONNECT_ERROR},
-		{"rdma_accept", VBD_E_CONNECT_ERROR},
-		{"rdma_reject", VBD_E_CONNECT_ERROR},
-		{"rdma_establish", VBD_E_CONNECT_ERROR},
-		{"rdma_notify", VBD_E_CONNECT_ERROR},
-		{"rdma_disconnect", VBD_E_VERBS_ERROR},
-		{"ibv_init_ah_from_wc", VBD_E_ADDR_ERROR},
-		{"ibv_attach_mcast", VBD_E_VERBS_ERROR},
-	};
-
-	if (strcmp(call, "rdma_resolve_addr") == 0 &&
-		(errnum == EADDRINUSE || errnum == EADDRNOTAVAIL))
-		return VBD_OK;
-	for (size_t i = 0; i < VBD_ARRAY_LEN(fixed); i++) {
-		if (strcmp(fixed[i].call, call) == 0)
-			return fixed[i].status;
-	}
-	if (strcmp(call, "ibv_alloc_mw") == 0 && errnum == ENOMEM)
-		return VBD_E_DEVICE_LIMIT;
-	if (strcmp(call, "rdma_bind_addr") == 0 && errnum == ENODEV)
-		return VBD_E_ADDRESS_NOT_AVAILABLE;
-	if (strcmp(call, "rdma_create_event_channel") == 0 && errnum == ENOENT)
-		return VBD_E_NO_DEVICE;
-	return VBD_OK;
-}
-
-enum vbd_status fake_result(const char *call, int errnum, struct vbd_error *err)
-{
-	if (!errnum)
-		return VBD_OK;
-	return vbd_error_errno(err, status_of(call, errnum), call, errnum, "by the script");
+	return errnum ? vbd_pv_failed(call, errnum, err, "by the script") : VBD_OK;
 }
 
 unsigned int fake_count(const char *call)
@@ -395,7 +357,7 @@ bool fake_device_let_go(const struct fake_device *device)
 	return free_of_us;
 }
 
-enum vbd_status vbd_impl_list_devices(
+enum vbd_status vbd_pv_list_devices(
 	struct vbd_pv_device **ret_devices, size_t *ret_count, struct vbd_error *err)
 {
 	struct vbd_pv_device *devices = NULL;
@@ -404,7 +366,7 @@ enum vbd_status vbd_impl_list_devices(
 
 	(void)fake_may_block(VBD_WAIT_GET_DEVICE_LIST);
 	fake_lock();
-	errnum = fake_enter("ibv_get_device_list");
+	errnum = fake_call(VBD_PV_CALL_LIST_DEVICES);
 	vbd_list_for_each (link, &g_fake.devices)
 		count++;
 	/* The real provider allocates here too. */
@@ -430,7 +392,7 @@ enum vbd_status vbd_impl_list_devices(
 	}
 	fake_unlock();
 	if (errnum)
-		return fake_result("ibv_get_device_list", errnum, err);
+		return fake_result(VBD_PV_CALL_LIST_DEVICES, errnum, err);
 	*ret_devices = devices;
 	*ret_count = count;
 	return VBD_OK;
@@ -457,20 +419,20 @@ static int open_context(const char *uverbs_name, struct ibv_context **ret_contex
 	return 0;
 }
 
-enum vbd_status vbd_impl_open_device(struct vbd_account *account, const char *uverbs_name,
+enum vbd_status vbd_pv_open_device(struct vbd_account *account, const char *uverbs_name,
 	struct ibv_context **ret_context, struct vbd_error *err)
 {
 	int errnum;
 
 	(void)fake_may_block(VBD_WAIT_OPEN_DEVICE);
 	fake_lock();
-	errnum = fake_enter("ibv_open_device");
+	errnum = fake_call(VBD_PV_CALL_OPEN_DEVICE);
 	if (!errnum)
 		errnum = open_context(uverbs_name, ret_context);
 	if (!errnum)
 		vbd_account_made(account, VBD_PV_CONTEXT);
 	fake_unlock();
-	return fake_result("ibv_open_device", errnum, err);
+	return fake_result(VBD_PV_CALL_OPEN_DEVICE, errnum, err);
 }
 
 /* A queued async event. */
@@ -528,14 +490,14 @@ static const struct fake_device *device_of(const struct ibv_context *context)
 	return ((const struct fake_context *)(const void *)context)->device;
 }
 
-enum vbd_status vbd_impl_query_device(
+enum vbd_status vbd_pv_query_device(
 	struct ibv_context *context, struct ibv_device_attr_ex *ret_attr, struct vbd_error *err)
 {
 	const struct fake_device *device = device_of(context);
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_query_device_ex");
+	errnum = fake_call(VBD_PV_CALL_QUERY_DEVICE);
 	if (!errnum)
 		*ret_attr = (struct ibv_device_attr_ex){
 			.orig_attr = device->attr,
@@ -543,7 +505,7 @@ enum vbd_status vbd_impl_query_device(
 			.cq_mod_caps = device->cq_mod_caps,
 		};
 	fake_unlock();
-	return fake_result("ibv_query_device_ex", errnum, err);
+	return fake_result(VBD_PV_CALL_QUERY_DEVICE, errnum, err);
 }
 
 bool vbd_pv_resizes_cqs(struct ibv_context *context)
@@ -551,7 +513,7 @@ bool vbd_pv_resizes_cqs(struct ibv_context *context)
 	return device_of(context)->resizes_cqs;
 }
 
-enum vbd_status vbd_impl_query_port(struct ibv_context *context, uint8_t port_num,
+enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
 	struct ibv_port_attr *ret_attr, struct vbd_error *err)
 {
 	const struct fake_device *device = device_of(context);
@@ -565,40 +527,40 @@ enum vbd_status vbd_impl_query_port(struct ibv_context *context, uint8_t port_nu
 			 : fake_may_block(VBD_WAIT_QUERY_PORT);
 	fake_lock();
 	if (!errnum)
-		errnum = fake_enter("ibv_query_port");
+		errnum = fake_call(VBD_PV_CALL_QUERY_PORT);
 	if (!errnum && (port_num < 1 || port_num > device->attr.phys_port_cnt))
 		errnum = EINVAL;
 	if (!errnum)
 		*ret_attr = device->port;
 	fake_unlock();
-	return fake_result("ibv_query_port", errnum, err);
+	return fake_result(VBD_PV_CALL_QUERY_PORT, errnum, err);
 }
 
-enum vbd_status vbd_impl_query_gid(struct ibv_context *context, uint8_t port_num,
-	uint32_t gid_index, struct ibv_gid_entry *ret_entry, struct vbd_error *err)
+enum vbd_status vbd_pv_query_gid(struct ibv_context *context, uint8_t port_num, uint32_t gid_index,
+	struct ibv_gid_entry *ret_entry, struct vbd_error *err)
 {
 	const struct fake_device *device;
 	int errnum;
 
 	fake_lock();
 	device = device_of(context);
-	errnum = fake_enter("ibv_query_gid_ex");
+	errnum = fake_call(VBD_PV_CALL_QUERY_GID);
 	if (!errnum && (port_num != 1 || gid_index >= device->gid_count))
 		errnum = ENODATA;
 	if (!errnum)
 		*ret_entry = device->gids[gid_index];
 	fake_unlock();
-	return fake_result("ibv_query_gid_ex", errnum, err);
+	return fake_result(VBD_PV_CALL_QUERY_GID, errnum, err);
 }
 
-enum vbd_status vbd_impl_query_gids(struct ibv_context *context, struct ibv_gid_entry *entries,
+enum vbd_status vbd_pv_query_gids(struct ibv_context *context, struct ibv_gid_entry *entries,
 	size_t max_entries, size_t *ret_count, struct vbd_error *err)
 {
 	const struct fake_device *device = device_of(context);
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_query_gid_table");
+	errnum = fake_call(VBD_PV_CALL_QUERY_GIDS);
 	/* As the kernel: no part of a table, and no more than an attribute of 64 KiB. */
 	if (!errnum &&
 		(max_entries < device->gid_count || max_entries * sizeof(*entries) > UINT16_MAX))
@@ -608,7 +570,7 @@ enum vbd_status vbd_impl_query_gids(struct ibv_context *context, struct ibv_gid_
 		*ret_count = device->gid_count;
 	}
 	fake_unlock();
-	return fake_result("ibv_query_gid_table", errnum, err);
+	return fake_result(VBD_PV_CALL_QUERY_GIDS, errnum, err);
 }
 
 /* Async events. */
@@ -713,7 +675,7 @@ bool vbd_pv_next_async_event(struct ibv_context *ibv, struct vbd_pv_async_event 
 
 /* Protection domains and memory. */
 
-enum vbd_status vbd_impl_alloc_pd(struct vbd_account *account, struct ibv_context *ibv,
+enum vbd_status vbd_pv_alloc_pd(struct vbd_account *account, struct ibv_context *ibv,
 	struct ibv_pd **ret_pd, struct vbd_error *err)
 {
 	struct fake_context *context = (struct fake_context *)(void *)ibv;
@@ -721,7 +683,7 @@ enum vbd_status vbd_impl_alloc_pd(struct vbd_account *account, struct ibv_contex
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_alloc_pd");
+	errnum = fake_call(VBD_PV_CALL_ALLOC_PD);
 	if (!errnum) {
 		pd = fake_allocate(sizeof(*pd));
 		pd->ibv.context = ibv;
@@ -734,7 +696,7 @@ enum vbd_status vbd_impl_alloc_pd(struct vbd_account *account, struct ibv_contex
 	if (!errnum)
 		vbd_account_made(account, VBD_PV_PD);
 	fake_unlock();
-	return fake_result("ibv_alloc_pd", errnum, err);
+	return fake_result(VBD_PV_CALL_ALLOC_PD, errnum, err);
 }
 
 static void free_pd(struct fake_pd *pd)
@@ -788,21 +750,21 @@ static int register_memory(
 	return 0;
 }
 
-enum vbd_status vbd_impl_reg_mr(struct vbd_account *account, struct ibv_pd *ibv, void *addr,
+enum vbd_status vbd_pv_reg_mr(struct vbd_account *account, struct ibv_pd *ibv, void *addr,
 	size_t length_bytes, int access, struct ibv_mr **ret_mr, struct vbd_error *err)
 {
 	int errnum = fake_takes_long(VBD_WAIT_REG_MR, length_bytes);
 
 	fake_lock();
 	if (!errnum)
-		errnum = fake_enter("ibv_reg_mr");
+		errnum = fake_call(VBD_PV_CALL_REG_MR);
 	if (!errnum)
 		errnum = register_memory(
 			(struct fake_pd *)(void *)ibv, addr, length_bytes, access, ret_mr);
 	if (!errnum)
 		vbd_account_made(account, VBD_PV_MR);
 	fake_unlock();
-	return fake_result("ibv_reg_mr", errnum, err);
+	return fake_result(VBD_PV_CALL_REG_MR, errnum, err);
 }
 
 static void free_mr(struct fake_mr *mr)
