@@ -3,16 +3,26 @@
 
 #include <stdarg.h>
 
+/* Returns whether this is the first error. */
+static VBD_PRINTF(4, 0) bool record(struct vbd_error *err, enum vbd_status status,
+	enum vbd_error_source source, const char *fmt, va_list ap)
+{
+	if (!err || err->status != VBD_OK)
+		return false;
+	err->status = status;
+	if (source)
+		err->source = source;
+	(void)vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	return true;
+}
+
 /* The parentheses keep the preprocessor from expanding the macro of the same name. */
 enum vbd_status(vbd_error_set)(struct vbd_error *err, enum vbd_status status, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (!err || err->status != VBD_OK)
-		return status;
-	err->status = status;
 	va_start(ap, fmt);
-	(void)vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	(void)record(err, status, VBD_SOURCE_NONE, fmt, ap);
 	va_end(ap);
 	return status;
 }
@@ -83,13 +93,9 @@ enum vbd_status(vbd_error_input)(
 {
 	va_list ap;
 
-	if (!err || err->status != VBD_OK)
-		return status;
-	err->status = status;
-	err->source = VBD_SOURCE_INPUT;
-	(void)snprintf(err->pointer, sizeof(err->pointer), "%s", pointer);
 	va_start(ap, fmt);
-	(void)vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	if (record(err, status, VBD_SOURCE_INPUT, fmt, ap))
+		(void)snprintf(err->pointer, sizeof(err->pointer), "%s", pointer);
 	va_end(ap);
 	return status;
 }
@@ -114,13 +120,9 @@ enum vbd_status(vbd_error_param)(
 {
 	va_list ap;
 
-	if (!err || err->status != VBD_OK)
-		return status;
-	err->status = status;
-	err->source = VBD_SOURCE_INPUT;
-	err->param = param;
 	va_start(ap, fmt);
-	(void)vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	if (record(err, status, VBD_SOURCE_INPUT, fmt, ap))
+		err->param = param;
 	va_end(ap);
 	return status;
 }

@@ -6,75 +6,51 @@
 #include <ctype.h>
 #include <strings.h>
 
-/* Accepts only the shortest form and no surrogates: the valid range of the second byte depends on
- * the first (RFC 3629, section 4). */
-static bool second_byte_fits(unsigned char first, unsigned char second)
+/* Length of the UTF-8 character at @bytes, 1 to 4 bytes; 0 if the bytes are not a character. Reads
+ * nothing behind a NUL. */
+static size_t character_bytes(const uint8_t *bytes, size_t len_bytes)
 {
-	switch (first) {
-	case 0xe0:
-		return second >= 0xa0 && second <= 0xbf;
-	case 0xed:
-		return second >= 0x80 && second <= 0x9f;
-	case 0xf0:
-		return second >= 0x90 && second <= 0xbf;
-	case 0xf4:
-		return second >= 0x80 && second <= 0x8f;
-	default:
-		return second >= 0x80 && second <= 0xbf;
-	}
-}
+	static const struct {
+		uint8_t mask, lead, second_min, second_max;
+	} forms[] = {
+		/* From the table of RFC 3629, section 4: the second byte's range excludes overlong
+		 * forms, surrogates and code points above U+10FFFF. */
+		{0xff, 0xe0, 0xa0, 0xbf},
+		{0xff, 0xed, 0x80, 0x9f},
+		{0xf0, 0xe0, 0x80, 0xbf},
+		{0xff, 0xf0, 0x90, 0xbf},
+		{0xff, 0xf4, 0x80, 0x8f},
+		{0xfc, 0xf0, 0x80, 0xbf},
+	};
+	size_t want;
 
-/* Length in bytes of the character of several bytes at the start of the text; 0 if no valid one
- * starts there. The NUL at the end stops every comparison. */
-static size_t char_bytes(const unsigned char *c)
-{
-	size_t len;
-
-	if (c[0] >= 0xc2 && c[0] <= 0xdf)
-		len = 2;
-	else if (c[0] >= 0xe0 && c[0] <= 0xef)
-		len = 3;
-	else if (c[0] >= 0xf0 && c[0] <= 0xf4)
-		len = 4;
-	else
-		return 0;
-	if (!second_byte_fits(c[0], c[1]))
-		return 0;
-	for (size_t i = 2; i < len; i++) {
-		if (c[i] < 0x80 || c[i] > 0xbf)
+	if (bytes[0] < 0x80)
+		return 1;
+	if (bytes[0] >= 0xc2 && bytes[0] <= 0xdf)
+		return len_bytes >= 2 && (bytes[1] & 0xc0) == 0x80 ? 2 : 0;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if ((bytes[0] & forms[i].mask) != forms[i].lead)
+			continue;
+		want = bytes[0] >= 0xf0 ? 4 : 3;
+		if (len_bytes < want || bytes[1] < forms[i].second_min ||
+			bytes[1] > forms[i].second_max || (bytes[2] & 0xc0) != 0x80)
 			return 0;
+		return want == 3 || (bytes[3] & 0xc0) == 0x80 ? want : 0;
 	}
-	return len;
-}
-
-static bool is_plain(unsigned char c)
-{
-	return c >= ' ' && c < 0x7f;
+	return 0;
 }
 
 void vbd_text_clean(char *text)
 {
-	unsigned char *c = (unsigned char *)text;
+	uint8_t *at = (uint8_t *)text;
 
-	while (*c) {
-		bool c1_control;
-		size_t len;
+	while (*at) {
+		size_t len = character_bytes(at, 4);
+		bool is_control = *at < ' ' || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0);
 
-		if (is_plain(*c)) {
-			c++;
-			continue;
-		}
-		len = char_bytes(c);
-		c1_control = len == 2 && c[0] == 0xc2 && c[1] < 0xa0;
-
-		if (len == 0) {
-			*c++ = '?';
-		} else if (c1_control) {
-			*c++ = '?';
-			*c++ = '?';
-		} else {
-			c += len;
-		}
+		if (!len || is_control)
+			memset(at, '?', len ? len : 1);
+		at += len ? len : 1;
 	}
 }
 
@@ -239,39 +215,6 @@ bool vbd_parse_duration(const char *text, const char *unit, uint64_t *ret_ms)
 		return true;
 	}
 	return false;
-}
-
-/* Length of the UTF-8 character at @bytes, 1 to 4 bytes; 0 if the bytes are not a character. */
-static size_t character_bytes(const uint8_t *bytes, size_t len_bytes)
-{
-	static const struct {
-		uint8_t mask, lead, second_min, second_max;
-	} forms[] = {
-		/* From the table of RFC 3629, section 4: the second byte's range excludes overlong
-		 * forms, surrogates and code points above U+10FFFF. */
-		{0xff, 0xe0, 0xa0, 0xbf},
-		{0xff, 0xed, 0x80, 0x9f},
-		{0xf0, 0xe0, 0x80, 0xbf},
-		{0xff, 0xf0, 0x90, 0xbf},
-		{0xff, 0xf4, 0x80, 0x8f},
-		{0xfc, 0xf0, 0x80, 0xbf},
-	};
-	size_t want;
-
-	if (bytes[0] < 0x80)
-		return 1;
-	if (bytes[0] >= 0xc2 && bytes[0] <= 0xdf)
-		return len_bytes >= 2 && (bytes[1] & 0xc0) == 0x80 ? 2 : 0;
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if ((bytes[0] & forms[i].mask) != forms[i].lead)
-			continue;
-		want = bytes[0] >= 0xf0 ? 4 : 3;
-		if (len_bytes < want || bytes[1] < forms[i].second_min ||
-			bytes[1] > forms[i].second_max || (bytes[2] & 0xc0) != 0x80)
-			return 0;
-		return want == 3 || (bytes[3] & 0xc0) == 0x80 ? want : 0;
-	}
-	return 0;
 }
 
 size_t vbd_utf8_char(const void *bytes, size_t len_bytes, uint32_t *ret_code)
