@@ -107,8 +107,6 @@ static void on_cq_removed(struct vbd_fabric *fabric, struct vbd_cq *cq)
 {
 	struct vbd_device *device = cq->device;
 
-	/* The last two references may be those of the message pool and of the CQ: free the pool
-	 * first. */
 	vbd_fabric_release_device(fabric, device);
 	vbd_cq_destroy(cq);
 }

@@ -34,9 +34,7 @@ static void release_resources(struct vbd_transfer_record *record)
 			vbd_buffer_unref_user(record->ranges[i].buffer);
 		record->ranges[i].buffer = NULL;
 	}
-	if (record->message_slot >= 0)
-		vbd_msgpool_free(record->message_pd, record->message_slot);
-	record->message_slot = -1;
+	vbd_message_give(record->message_pd, &record->message);
 	if (record->peer)
 		vbd_peer_unref(record->peer);
 	record->peer = NULL;
@@ -203,7 +201,6 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 	else
 		record->connection_id = spec->qp->owner_id;
 	record->timeout_ms = spec->timeout_ms;
-	record->message_slot = -1;
 	vbd_list_init(&record->link);
 	fill_transfer(record, spec);
 	ref_destination(record, spec);
@@ -307,7 +304,7 @@ static enum vbd_status ref_ranges(struct vbd_transfer_record *record,
 	return VBD_OK;
 }
 
-/* Put the data (NULL: zeroes) into the work request, or into a slot of the PD's message pool. */
+/* Put the data (NULL: zeroes) into the work request, or into memory of the PD for messages. */
 static enum vbd_status place_message(struct vbd_transfer_record *record, const uint8_t *data,
 	uint32_t length_bytes, struct vbd_error *err)
 {
@@ -325,10 +322,11 @@ static enum vbd_status place_message(struct vbd_transfer_record *record, const u
 		transfer->wr.inlined = true;
 	} else {
 		record->message_pd = record->qp->pd;
-		status = vbd_msgpool_alloc(
-			record->message_pd, &record->message_slot, &bytes, &transfer->lkey, err);
+		status = vbd_message_take(record->message_pd, length_bytes, &record->message, err);
 		if (status)
 			return status;
+		bytes = record->message.addr;
+		transfer->lkey = record->message.lkey;
 	}
 	if (data)
 		memcpy(bytes, data, length_bytes);

@@ -40,8 +40,8 @@ struct vbd_transfer_record {
 	bool listed;	      /* the request had a list of ranges: one work request */
 	struct vbd_sge *sges; /* @ranges for the device */
 	uint32_t timeout_ms;
-	uint8_t *inline_data; /* a message that is sent inline */
-	int message_slot;     /* in the pool of message_pd; -1 for none */
+	uint8_t *inline_data;	       /* a message that is sent inline */
+	struct vbd_slab_range message; /* else memory of message_pd for it */
 	struct vbd_pd *message_pd;
 	bool stopping; /* its deadline has passed or a client cancelled it */
 };

@@ -31,10 +31,11 @@ static void let_go(struct vbd_pd *pd)
 {
 	if (!pd->ibv_pd)
 		return;
-	if (pd->msgpool)
-		pd->destroy_msgpool(pd);
 	if (pd->slabs)
-		pd->destroy_slabs(pd);
+		pd->destroy_slabs(pd->slabs);
+	if (pd->messages)
+		pd->destroy_slabs(pd->messages);
+	pd->slabs = pd->messages = NULL;
 	vbd_pv_dealloc_pd(&pd->account, pd->ibv_pd);
 	pd->ibv_pd = NULL;
 	if (pd->device->ops->pd_gone)
@@ -94,7 +95,7 @@ void vbd_pd_unref(struct vbd_pd *pd)
 
 unsigned int vbd_pd_users(const struct vbd_pd *pd)
 {
-	return pd->refs - pd->msgpool_refs;
+	return pd->refs;
 }
 
 /* "pd 3 (video)", or "the default pd of rxe0" */

@@ -13,7 +13,6 @@
 
 struct ibv_pd;
 struct vbd_device;
-struct vbd_msgpool;
 struct vbd_slabs;
 
 struct vbd_pd {
@@ -26,14 +25,13 @@ struct vbd_pd {
 	struct vbd_account account;
 	struct ibv_pd *ibv_pd;	 /* NULL once revoked */
 	struct vbd_slabs *slabs; /* memory of the receives of queue pairs; made at the first one */
-	void (*destroy_slabs)(struct vbd_pd *pd);   /* set with `slabs` */
-	struct vbd_msgpool *msgpool;		    /* made at the first long inline message */
-	void (*destroy_msgpool)(struct vbd_pd *pd); /* set with `msgpool` */
-	unsigned int refs;	   /* registrations, QPs and SRQs, each with a reference to the
-				      device too */
-	unsigned int msgpool_refs; /* of `refs`, those of the pool of messages */
-	bool delete_pending;	   /* deleted by a client: freed with its last user */
-	bool losing; /* the device is being removed: the last reference frees ibv_pd */
+	struct vbd_slabs *messages; /* of messages of clients; made at the first long one */
+	void (*destroy_slabs)(struct vbd_slabs *slabs); /* set with one of them */
+	unsigned int
+		refs; /* registrations, QPs and SRQs, each with a reference to the device too */
+	unsigned int messages_in_flight;
+	bool delete_pending; /* deleted by a client: freed with its last user */
+	bool losing;	     /* the device is being removed: the last reference frees ibv_pd */
 };
 
 /**
@@ -58,7 +56,7 @@ void vbd_pd_delete(struct vbd_pd *pd);
 void vbd_pd_ref(struct vbd_pd *pd);
 void vbd_pd_unref(struct vbd_pd *pd);
 
-/** vbd_pd_users - the number of users, without its own pool of messages */
+/** vbd_pd_users - the number of users */
 unsigned int vbd_pd_users(const struct vbd_pd *pd);
 
 /**

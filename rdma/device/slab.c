@@ -2,6 +2,7 @@
 #include "rdma/device/slab.h"
 
 #include "base/counter.h"
+#include "rdma/device/device.h"
 #include "rdma/device/mem.h"
 #include "rdma/device/pd.h"
 
@@ -18,6 +19,7 @@ struct vbd_slab {
 struct vbd_slabs {
 	pthread_mutex_t lock;
 	struct vbd_pd *pd;
+	size_t slab_bytes; /* a range above half of it has a slab of its own size */
 	struct vbd_link list;
 	/* written inside the lock, read by any thread */
 	struct vbd_counter count, registered_bytes, taken_bytes;
@@ -139,9 +141,9 @@ static bool take(struct vbd_slabs *slabs, size_t size_bytes, struct vbd_slab_ran
 	return false;
 }
 
-static bool needs_own_slab(size_t size_bytes)
+static bool needs_own_slab(const struct vbd_slabs *slabs, size_t size_bytes)
 {
-	return size_bytes > VBD_SLAB_BYTES / 2;
+	return size_bytes > slabs->slab_bytes / 2;
 }
 
 /* Large memory takes long to register: outside the lock. */
@@ -169,7 +171,7 @@ static enum vbd_status take_common(struct vbd_slabs *slabs, size_t size_bytes,
 
 	(void)pthread_mutex_lock(&slabs->lock);
 	if (!take(slabs, size_bytes, ret_range)) {
-		status = make_slab(slabs, grains_of(VBD_SLAB_BYTES), &slab, err);
+		status = make_slab(slabs, grains_of(slabs->slab_bytes), &slab, err);
 		if (!status) {
 			add_slab(slabs, slab);
 			(void)take_from(slabs, slab, size_bytes, ret_range);
@@ -182,8 +184,8 @@ static enum vbd_status take_common(struct vbd_slabs *slabs, size_t size_bytes,
 enum vbd_status vbd_slabs_take(struct vbd_slabs *slabs, size_t size_bytes,
 	struct vbd_slab_range *ret_range, struct vbd_error *err)
 {
-	return needs_own_slab(size_bytes) ? take_own(slabs, size_bytes, ret_range, err)
-					  : take_common(slabs, size_bytes, ret_range, err);
+	return needs_own_slab(slabs, size_bytes) ? take_own(slabs, size_bytes, ret_range, err)
+						 : take_common(slabs, size_bytes, ret_range, err);
 }
 
 bool vbd_slabs_try_take(
@@ -191,7 +193,7 @@ bool vbd_slabs_try_take(
 {
 	bool taken;
 
-	if (needs_own_slab(size_bytes) || pthread_mutex_trylock(&slabs->lock) != 0)
+	if (needs_own_slab(slabs, size_bytes) || pthread_mutex_trylock(&slabs->lock) != 0)
 		return false;
 	taken = take(slabs, size_bytes, ret_range);
 	(void)pthread_mutex_unlock(&slabs->lock);
@@ -228,7 +230,7 @@ void vbd_slabs_give(struct vbd_slabs *slabs, struct vbd_slab_range *range)
 	vbd_list_remove(&slab->link);
 	vbd_list_prepend(&slabs->list, &slab->link);
 	is_spare = is_empty(slab) &&
-		   (needs_own_slab(range->size_bytes) || has_other_spare(slabs, slab));
+		   (needs_own_slab(slabs, range->size_bytes) || has_other_spare(slabs, slab));
 	if (is_spare)
 		remove_slab(slabs, slab);
 	(void)pthread_mutex_unlock(&slabs->lock);
@@ -246,11 +248,8 @@ struct vbd_slab_use vbd_slabs_use(const struct vbd_slabs *slabs)
 	};
 }
 
-static void destroy_slabs(struct vbd_pd *pd)
+static void destroy_slabs(struct vbd_slabs *slabs)
 {
-	struct vbd_slabs *slabs = pd->slabs;
-
-	pd->slabs = NULL;
 	vbd_list_for_each (link, &slabs->list) {
 		vbd_list_remove(link);
 		free_slab(slab_of(link));
@@ -259,19 +258,51 @@ static void destroy_slabs(struct vbd_pd *pd)
 	free(slabs);
 }
 
-enum vbd_status vbd_slabs_create(struct vbd_pd *pd, struct vbd_error *err)
+static enum vbd_status create(
+	struct vbd_pd *pd, size_t slab_bytes, struct vbd_slabs **slabs, struct vbd_error *err)
 {
-	struct vbd_slabs *slabs;
-
-	if (pd->slabs)
+	if (*slabs)
 		return VBD_OK;
-	slabs = calloc(1, sizeof(*slabs));
-	if (!slabs)
+	*slabs = calloc(1, sizeof(**slabs));
+	if (!*slabs)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for receives");
-	(void)pthread_mutex_init(&slabs->lock, NULL);
-	vbd_list_init(&slabs->list);
-	slabs->pd = pd;
-	pd->slabs = slabs;
+	(void)pthread_mutex_init(&(*slabs)->lock, NULL);
+	vbd_list_init(&(*slabs)->list);
+	(*slabs)->pd = pd;
+	(*slabs)->slab_bytes = slab_bytes;
 	pd->destroy_slabs = destroy_slabs;
 	return VBD_OK;
+}
+
+enum vbd_status vbd_slabs_create(struct vbd_pd *pd, struct vbd_error *err)
+{
+	return create(pd, VBD_SLAB_BYTES, &pd->slabs, err);
+}
+
+enum vbd_status vbd_message_take(struct vbd_pd *pd, size_t size_bytes,
+	struct vbd_slab_range *ret_range, struct vbd_error *err)
+{
+	enum vbd_status status = create(pd, VBD_MESSAGE_SLAB_BYTES, &pd->messages, err);
+
+	if (status)
+		return status;
+	if (pd->messages_in_flight == VBD_MESSAGES_MAX) {
+		if (err && err->status == VBD_OK)
+			err->limit = VBD_MESSAGES_MAX;
+		return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS,
+			"device %s has %d messages in flight, the limit", pd->device->name,
+			VBD_MESSAGES_MAX);
+	}
+	status = vbd_slabs_take(pd->messages, size_bytes, ret_range, err);
+	if (!status)
+		pd->messages_in_flight++;
+	return status;
+}
+
+void vbd_message_give(struct vbd_pd *pd, struct vbd_slab_range *range)
+{
+	if (!range->slab)
+		return;
+	vbd_slabs_give(pd->messages, range);
+	pd->messages_in_flight--;
 }

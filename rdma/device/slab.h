@@ -52,6 +52,24 @@ bool vbd_slabs_try_take(
  * one, which is kept for the next. A range that is none is ignored. */
 void vbd_slabs_give(struct vbd_slabs *slabs, struct vbd_slab_range *range);
 
+/*
+ * Messages whose bytes came in an API request and don't fit into the work request have ranges too.
+ * Their slabs are small and used by the control thread only, so that no call takes long
+ * (docs/internals/blocking.md).
+ */
+
+#define VBD_MESSAGE_SLAB_BYTES ((size_t)64 << 10)
+#define VBD_MESSAGE_BYTES_MAX  16384
+#define VBD_MESSAGES_MAX       64 /* in flight in a protection domain */
+
+/** vbd_message_take - control; a range for a message of 1 to VBD_MESSAGE_BYTES_MAX bytes,
+ * registered if need be; too_many_requests when VBD_MESSAGES_MAX are in flight */
+enum vbd_status vbd_message_take(struct vbd_pd *pd, size_t size_bytes,
+	struct vbd_slab_range *ret_range, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_message_give - control; the message is sent; a range that is none is ignored */
+void vbd_message_give(struct vbd_pd *pd, struct vbd_slab_range *range);
+
 struct vbd_slab_use {
 	unsigned int slabs;	 /* each has a memory region */
 	size_t registered_bytes; /* of all slabs */

@@ -96,7 +96,6 @@ static void abandon_device(struct vbd_fabric *fabric, struct vbd_device *device)
 		if (cq->device == device)
 			vbd_cq_destroy(cq);
 	}
-	vbd_msgpool_destroy(device->pd);
 	if (vbd_device_begin_removal(device))
 		vbd_device_unref(device);
 }
@@ -309,10 +308,6 @@ void vbd_fabric_release_device(struct vbd_fabric *fabric, struct vbd_device *dev
 	}
 	vbd_resources_device_removing(fabric, device);
 	vbd_fabric_remove_idle_cqs(fabric, device);
-	/* Messages in flight keep their slots through their connections, which are users of the CQ.
-	 */
-	if (!vbd_fabric_device_busy(fabric, device))
-		vbd_msgpool_destroy(device->pd);
 }
 
 enum vbd_status vbd_fabric_check_cm(const struct vbd_fabric *fabric, struct vbd_error *err)

@@ -190,9 +190,6 @@ void vbd_fabric_release_device(struct vbd_fabric *fabric, struct vbd_device *dev
  */
 void vbd_fabric_check_qps(struct vbd_fabric *fabric, unsigned int count);
 
-/** vbd_fabric_device_busy - does any connection still have a QP on @device? */
-bool vbd_fabric_device_busy(const struct vbd_fabric *fabric, const struct vbd_device *device);
-
 /** vbd_fabric_device - a PRESENT or REMOVING device by name; NULL if there is none */
 struct vbd_device *vbd_fabric_device(const struct vbd_fabric *fabric, const char *name);
 

@@ -66,17 +66,6 @@ void vbd_fabric_remove_spare_cqs(struct vbd_fabric *fabric, const struct vbd_dev
 	}
 }
 
-bool vbd_fabric_device_busy(const struct vbd_fabric *fabric, const struct vbd_device *device)
-{
-	vbd_list_for_each (link, &fabric->cqs) {
-		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
-
-		if (cq->device == device && cq->connections > 0)
-			return true;
-	}
-	return false;
-}
-
 struct vbd_worker *vbd_fabric_least_used_worker(const struct vbd_fabric *fabric)
 {
 	struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that may block: they must not be on the control thread, and block when a test says so. */
 #include "base/enum.h"
-#include "rdma/device/mem.h"
+#include "rdma/device/slab.h"
 #include "rdma/provider/ask.h"
 #include "tests/fake/fake.h"
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* The most that the control thread may register at a time: a slab of slots for messages. */
-#define CONTROL_BYTES ((size_t)VBD_MSGPOOL_SLAB_SLOTS * VBD_MSGPOOL_SLOT_BYTES)
+#define CONTROL_BYTES VBD_MESSAGE_SLAB_BYTES
 
 /* Tests run what the control thread does on their first thread. */
 static pthread_t g_control;

@@ -107,14 +107,12 @@ RIG_TEST(test_caps__a_domain_holds_its_device_as_long_as_it_is_used)
 {
 	struct vbd_device *device = device_of(rig);
 	struct vbd_pd *idle, *used;
-	uint32_t lkey;
-	uint8_t *addr;
-	int slot;
+	struct vbd_slab_range range;
 
 	assert_int_equal(vbd_pd_create(device, &idle, &rig->err), VBD_OK);
 	assert_int_equal(vbd_pd_create(device, &used, &rig->err), VBD_OK);
-	assert_int_equal(vbd_msgpool_alloc(used, &slot, &addr, &lkey, &rig->err), VBD_OK);
-	vbd_msgpool_free(used, slot);
+	assert_int_equal(vbd_message_take(used, 100, &range, &rig->err), VBD_OK);
+	vbd_message_give(used, &range);
 	vbd_pd_ref(used);
 	assert_int_equal(vbd_pd_users(used), 1);
 	fake_device_unplug(rig->device);

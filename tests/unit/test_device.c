@@ -627,100 +627,61 @@ RIG_TEST(test_device__huge_pages_that_can_not_be_had_are_no_fault_of_the_registr
 	assert_int_equal(mem.addr, 0);
 }
 
-RIG_TEST(test_device__messages_have_a_slot_each)
+RIG_TEST(test_device__messages_have_memory_each)
 {
-	struct vbd_device *device = device_of(rig);
-	unsigned int users = vbd_pd_users(device->pd);
-	uint8_t *addrs[VBD_MSGPOOL_SLOTS];
+	struct vbd_pd *pd = device_of(rig)->pd;
+	unsigned int users = vbd_pd_users(pd);
+	struct vbd_slab_range ranges[VBD_MESSAGES_MAX], more = {0};
 	struct vbd_error err = {0};
-	uint32_t lkey;
-	uint8_t *addr;
-	int slot;
 
-	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++) {
+	for (int i = 0; i < VBD_MESSAGES_MAX; i++) {
 		assert_int_equal(
-			vbd_msgpool_alloc(device->pd, &slot, &addrs[i], &lkey, &rig->err), VBD_OK);
-		assert_int_equal(slot, i);
-		memset(addrs[i], i, VBD_MSGPOOL_SLOT_BYTES);
+			vbd_message_take(pd, VBD_MESSAGE_BYTES_MAX, &ranges[i], &rig->err), VBD_OK);
+		memset(ranges[i].addr, i, VBD_MESSAGE_BYTES_MAX);
+		assert_int_equal(fake_live().mrs, i / 4 + 1);
 	}
-	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
-		assert_int_equal(addrs[i][VBD_MSGPOOL_SLOT_BYTES - 1], i);
-	assert_int_equal(fake_live().mrs, VBD_MSGPOOL_SLOTS / VBD_MSGPOOL_SLAB_SLOTS);
-	assert_int_equal(vbd_pd_users(device->pd), users);
-	assert_int_equal(
-		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &err), VBD_E_TOO_MANY_REQUESTS);
-	assert_int_equal(err.limit, VBD_MSGPOOL_SLOTS);
-	assert_int_equal(
-		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, NULL), VBD_E_TOO_MANY_REQUESTS);
-	vbd_msgpool_free(device->pd, 17);
-	assert_int_equal(vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
-	assert_int_equal(slot, 17);
-	assert_ptr_equal(addr, addrs[17]);
-	vbd_msgpool_destroy(device->pd);
-	vbd_msgpool_destroy(device->pd);
-	vbd_msgpool_free(device->pd, 17);
-	assert_int_equal(fake_live().mrs, 0);
+	for (int i = 0; i < VBD_MESSAGES_MAX; i++)
+		assert_int_equal(ranges[i].addr[VBD_MESSAGE_BYTES_MAX - 1], i);
+	assert_int_equal(vbd_pd_users(pd), users);
+	assert_int_equal(vbd_message_take(pd, 1, &more, &err), VBD_E_TOO_MANY_REQUESTS);
+	assert_int_equal(err.limit, VBD_MESSAGES_MAX);
+	assert_int_equal(vbd_message_take(pd, 1, &more, NULL), VBD_E_TOO_MANY_REQUESTS);
+	vbd_message_give(pd, &more);
+	vbd_message_give(pd, &ranges[17]);
+	assert_int_equal(vbd_message_take(pd, 1, &more, &rig->err), VBD_OK);
+	vbd_message_give(pd, &more);
+	for (int i = 0; i < VBD_MESSAGES_MAX; i++)
+		vbd_message_give(pd, &ranges[i]);
+	assert_int_equal(fake_live().mrs, 1);
 }
 
-RIG_TEST(test_device__slots_are_registered_when_they_are_needed)
-{
-	struct vbd_device *device = device_of(rig);
-	struct vbd_error err = {0};
-	uint32_t lkey;
-	uint8_t *addr;
-	int slot;
-
-	for (int i = 0; i < VBD_MSGPOOL_SLAB_SLOTS; i++) {
-		assert_int_equal(
-			vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
-		assert_int_equal(fake_live().mrs, 1);
-	}
-	fake_fail_next("ibv_reg_mr", EAGAIN);
-	assert_int_equal(
-		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &err), VBD_E_DEVICE_LIMIT);
-	assert_int_equal(fake_live().mrs, 1);
-	vbd_msgpool_free(device->pd, 2);
-	assert_int_equal(vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
-	assert_int_equal(slot, 2);
-	assert_int_equal(fake_live().mrs, 1);
-	assert_int_equal(vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
-	assert_int_equal(slot, VBD_MSGPOOL_SLAB_SLOTS);
-	assert_int_equal(fake_live().mrs, 2);
-}
-
-RIG_TEST(test_device__a_pool_that_can_not_be_made_leaves_nothing)
+RIG_TEST(test_device__memory_of_messages_that_can_not_be_made_leaves_nothing)
 {
 	struct vbd_device *device = device_of(rig);
 	unsigned int refs = device->refs;
 	struct vbd_error err = {0};
-	uint32_t lkey;
-	uint8_t *addr;
-	int slot;
+	struct vbd_slab_range range;
 
 	for (unsigned int nth = 1; nth <= 2; nth++) {
 		fake_memory_fail_nth(nth);
-		assert_int_not_equal(
-			vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &err), VBD_OK);
+		assert_int_not_equal(vbd_message_take(device->pd, 1, &range, &err), VBD_OK);
 		assert_true(fake_memory_failed());
 	}
 	fake_fail_next("ibv_reg_mr", EAGAIN);
-	assert_int_equal(
-		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, NULL), VBD_E_DEVICE_LIMIT);
+	assert_int_equal(vbd_message_take(device->pd, 1, &range, NULL), VBD_E_DEVICE_LIMIT);
 	assert_int_equal(device->refs, refs);
-	assert_int_equal(vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
-	vbd_msgpool_free(device->pd, slot);
+	assert_int_equal(vbd_message_take(device->pd, 1, &range, &rig->err), VBD_OK);
+	vbd_message_give(device->pd, &range);
 }
 
-RIG_TEST(test_device__the_pool_goes_with_the_device)
+RIG_TEST(test_device__the_memory_of_messages_goes_with_the_device)
 {
 	struct vbd_device *device = device_of(rig);
-	uint32_t lkey;
-	uint8_t *addr;
-	int slot;
+	struct vbd_slab_range range;
 
 	(void)rig_conn_connect(rig, NULL);
-	assert_int_equal(vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
-	vbd_msgpool_free(device->pd, slot);
+	assert_int_equal(vbd_message_take(device->pd, 1, &range, &rig->err), VBD_OK);
+	vbd_message_give(device->pd, &range);
 	fake_device_unplug(rig->device);
 	unit_rescan(rig->fabric);
 	rig_settle(rig);
@@ -958,9 +919,7 @@ RIG_TEST(test_device__errors_name_it_and_what_it_lacks)
 {
 	struct vbd_device *device = device_of(rig);
 	struct vbd_error err = {0};
-	uint32_t lkey;
-	uint8_t *addr;
-	int slot;
+	struct vbd_slab_range ranges[VBD_MESSAGES_MAX + 1];
 
 	device->caps = 0;
 	assert_int_equal(vbd_device_require(device, VBD_CAP_SRQ, &err), VBD_E_NOT_SUPPORTED);
@@ -969,13 +928,13 @@ RIG_TEST(test_device__errors_name_it_and_what_it_lacks)
 	assert_string_equal(err.capability, "srq");
 	assert_int_equal(vbd_device_require(device, VBD_CAP_SRQ, NULL), VBD_E_NOT_SUPPORTED);
 	err = (struct vbd_error){0};
-	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
-		assert_int_equal(
-			vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
-	assert_int_equal(
-		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &err), VBD_E_TOO_MANY_REQUESTS);
+	for (int i = 0; i < VBD_MESSAGES_MAX; i++)
+		assert_int_equal(vbd_message_take(device->pd, 1, &ranges[i], &rig->err), VBD_OK);
+	assert_int_equal(vbd_message_take(device->pd, 1, &ranges[VBD_MESSAGES_MAX], &err),
+		VBD_E_TOO_MANY_REQUESTS);
 	assert_string_equal(err.text, "device fake0 has 64 messages in flight, the limit");
-	vbd_msgpool_destroy(device->pd);
+	for (int i = 0; i < VBD_MESSAGES_MAX; i++)
+		vbd_message_give(device->pd, &ranges[i]);
 	err = (struct vbd_error){0};
 	vbd_device_ref(device);
 	fake_device_unplug(rig->device);

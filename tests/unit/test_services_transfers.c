@@ -195,7 +195,7 @@ SVC_TEST(test_services_transfers__messages_of_every_size)
 		memset(data, 0xff, sizeof(data));
 		wait_for_end(svc, record);
 		assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
-		assert_int_equal(record->message_slot, -1);
+		assert_null(record->message.slab);
 		SVC_UNTIL(svc, pair.passive->inbox.last_seq == i + 1);
 		message = VBD_LIST_FIRST(&pair.passive->inbox.messages, struct vbd_message, link);
 		assert_int_equal(message->received.length_bytes, sizes[i]);
@@ -212,32 +212,32 @@ SVC_TEST(test_services_transfers__messages_of_every_size)
 SVC_TEST(test_services_transfers__long_messages_have_so_many_slots)
 {
 	struct scene scene = make_scene(svc);
-	struct vbd_transfer_record *records[VBD_MSGPOOL_SLOTS];
+	struct vbd_transfer_record *records[VBD_MESSAGES_MAX];
 	struct vbd_transfer_record *record = NULL;
 	struct vbd_error err = {0};
 
 	/* Nothing completes: the peer has too few receives. */
 	fake_loopback(false);
-	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
+	for (int i = 0; i < VBD_MESSAGES_MAX; i++)
 		assert_int_equal(svc_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem),
 					 65, NULL, 10000, &records[i], &svc->err),
 			VBD_OK);
 	assert_int_equal(svc_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem), 65, NULL,
 				 10000, &record, &err),
 		VBD_E_TOO_MANY_REQUESTS);
-	assert_int_equal(err.limit, VBD_MSGPOOL_SLOTS);
+	assert_int_equal(err.limit, VBD_MESSAGES_MAX);
 	/* A short message needs no slot. */
 	assert_int_equal(svc_send_message(scene.pair.active, UNIT_BYTES(&scene.here->mem), 64, NULL,
 				 10000, &record, &svc->err),
 		VBD_OK);
-	assert_int_equal(svc->daemon->transfers->open, VBD_MSGPOOL_SLOTS + 1);
+	assert_int_equal(svc->daemon->transfers->open, VBD_MESSAGES_MAX + 1);
 	vbd_connection_close(scene.pair.active);
 	wait_for_end(svc, record);
-	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
+	for (int i = 0; i < VBD_MESSAGES_MAX; i++)
 		wait_for_end(svc, records[i]);
 	SVC_UNTIL(svc, scene.pair.active->object.ended);
 	assert_int_equal(svc->daemon->transfers->open, 0);
-	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_FAILED], VBD_MSGPOOL_SLOTS + 1);
+	assert_int_equal(svc->daemon->transfers_ended[VBD_TRANSFER_FAILED], VBD_MESSAGES_MAX + 1);
 	vbd_connection_close(scene.pair.passive);
 }
 
