@@ -374,39 +374,6 @@ int vbd_device_async_fd(const struct vbd_device *device)
 	return device->context ? device->context->async_fd : -1;
 }
 
-static bool names_qp(int type)
-{
-	switch (type) {
-	case IBV_EVENT_QP_FATAL:
-	case IBV_EVENT_QP_REQ_ERR:
-	case IBV_EVENT_QP_ACCESS_ERR:
-	case IBV_EVENT_COMM_EST:
-	case IBV_EVENT_SQ_DRAINED:
-	case IBV_EVENT_PATH_MIG:
-	case IBV_EVENT_PATH_MIG_ERR:
-	case IBV_EVENT_QP_LAST_WQE_REACHED:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool names_port(int type)
-{
-	switch (type) {
-	case IBV_EVENT_PORT_ACTIVE:
-	case IBV_EVENT_PORT_ERR:
-	case IBV_EVENT_LID_CHANGE:
-	case IBV_EVENT_PKEY_CHANGE:
-	case IBV_EVENT_SM_CHANGE:
-	case IBV_EVENT_CLIENT_REREGISTER:
-	case IBV_EVENT_GID_CHANGE:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* An answer of the port may take as long as others change network interfaces. */
 static void note_state(struct vbd_device *device, int type, int port_num)
 {
@@ -428,11 +395,11 @@ void vbd_device_drain_async(struct vbd_device *device)
 			vbd_counter_add(&device->async_events[event.type], 1);
 		if (event.type == IBV_EVENT_PORT_ERR)
 			device->port_err_ns = vbd_clock_mono_ns();
-		if (names_port(event.type)) {
+		if (event.subject == VBD_PV_OF_PORT) {
 			device->recent = (struct vbd_device_recent){0};
 			note_state(device, event.type, event.element.port_num);
 		}
-		if (names_qp(event.type)) {
+		if (event.subject == VBD_PV_OF_QP) {
 			if (device->ops->qp_event)
 				device->ops->qp_event(
 					device, event.type, event.element.qp_num, device->ops_arg);
@@ -445,7 +412,7 @@ void vbd_device_drain_async(struct vbd_device *device)
 				device->ops->cq_failed(device, event.element.cq, device->ops_arg);
 		} else if (device->ops->async_event) {
 			device->ops->async_event(device, event.type,
-				names_port(event.type) ? event.element.port_num : 0,
+				event.subject == VBD_PV_OF_PORT ? event.element.port_num : 0,
 				device->ops_arg);
 		}
 	}

@@ -71,12 +71,19 @@ enum vbd_status vbd_pv_query_gid(struct ibv_context *context, uint8_t port_num, 
 /* An async event, copied and acknowledged already. */
 struct vbd_pv_async_event {
 	int type; /* enum ibv_event_type */
+	enum {
+		VBD_PV_OF_DEVICE,
+		VBD_PV_OF_CQ,
+		VBD_PV_OF_QP,
+		VBD_PV_OF_PORT,
+		VBD_PV_OF_SRQ
+	} subject;
 	union {
 		uint32_t qp_num;
 		const struct ibv_cq *cq;   /* to compare only: it may be destroyed by now */
 		const struct ibv_srq *srq; /* the same */
 		int port_num;
-	} element; /* which one: see the type, in ibv_get_async_event(3) */
+	} element; /* of the subject */
 };
 
 /** vbd_pv_next_async_event - copy and acknowledge the next event; false if there is none. After the

@@ -222,6 +222,7 @@ bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_ev
 	*ret_event = (struct vbd_pv_async_event){.type = (int)event.event_type};
 	switch (event.event_type) {
 	case IBV_EVENT_CQ_ERR:
+		ret_event->subject = VBD_PV_OF_CQ;
 		ret_event->element.cq = event.element.cq;
 		break;
 	case IBV_EVENT_QP_FATAL:
@@ -232,6 +233,7 @@ bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_ev
 	case IBV_EVENT_PATH_MIG:
 	case IBV_EVENT_PATH_MIG_ERR:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		ret_event->subject = VBD_PV_OF_QP;
 		ret_event->element.qp_num = event.element.qp->qp_num;
 		break;
 	case IBV_EVENT_PORT_ACTIVE:
@@ -241,10 +243,12 @@ bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_ev
 	case IBV_EVENT_SM_CHANGE:
 	case IBV_EVENT_CLIENT_REREGISTER:
 	case IBV_EVENT_GID_CHANGE:
+		ret_event->subject = VBD_PV_OF_PORT;
 		ret_event->element.port_num = event.element.port_num;
 		break;
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		ret_event->subject = VBD_PV_OF_SRQ;
 		ret_event->element.srq = event.element.srq;
 		break;
 	case IBV_EVENT_DEVICE_FATAL:

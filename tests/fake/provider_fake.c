@@ -590,10 +590,13 @@ void fake_async_push(
 {
 	struct vbd_pv_async_event event = {.type = (int)type};
 
-	if (qp)
+	if (qp) {
+		event.subject = VBD_PV_OF_QP;
 		event.element.qp_num = qp->qp_num;
-	else
+	} else if (port_num) {
+		event.subject = VBD_PV_OF_PORT;
 		event.element.port_num = port_num;
+	}
 	fake_async_push_to(device, &event);
 }
 
@@ -619,14 +622,6 @@ void fake_cq_overrun(struct ibv_cq *cq, unsigned int times)
 	fake_unlock();
 }
 
-static bool names_qp(int type)
-{
-	return type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_QP_REQ_ERR ||
-	       type == IBV_EVENT_QP_ACCESS_ERR || type == IBV_EVENT_COMM_EST ||
-	       type == IBV_EVENT_SQ_DRAINED || type == IBV_EVENT_PATH_MIG ||
-	       type == IBV_EVENT_PATH_MIG_ERR || type == IBV_EVENT_QP_LAST_WQE_REACHED;
-}
-
 void fake_async_remove(const struct ibv_qp *qp)
 {
 	struct fake_context *context = (struct fake_context *)(void *)qp->context;
@@ -634,7 +629,8 @@ void fake_async_remove(const struct ibv_qp *qp)
 	vbd_list_for_each (link, &context->async_events) {
 		struct async_event *event = VBD_CONTAINER_OF(link, struct async_event, link);
 
-		if (!names_qp(event->event.type) || event->event.element.qp_num != qp->qp_num)
+		if (event->event.subject != VBD_PV_OF_QP ||
+			event->event.element.qp_num != qp->qp_num)
 			continue;
 		vbd_list_remove(&event->link);
 		free(event);

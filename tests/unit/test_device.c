@@ -818,7 +818,7 @@ RIG_TEST(test_device__events_of_a_port_name_it_and_end_recent_answers)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		device->recent.gid_at_ns = 1;
 		device->port_err_ns = 0;
-		fake_device_async(rig->device, rows[i].type, 1);
+		fake_device_async(rig->device, rows[i].type, rows[i].of_port);
 		vbd_device_drain_async(device);
 		assert_int_equal(rig->async_events, i + 1);
 		assert_int_equal(rig->last_async_type, rows[i].type);

@@ -772,13 +772,17 @@ PROVIDER_VERBS_TEST(test_provider_verbs__an_async_event_names_what_it_is_about)
 		assert_true(vbd_pv_next_async_event(&context, &got));
 		assert_int_equal(got.type, rows[i].type);
 		if (rows[i].cq)
-			assert_ptr_equal(got.element.cq, rows[i].cq);
+			assert_true(got.subject == VBD_PV_OF_CQ && got.element.cq == rows[i].cq);
 		else if (rows[i].srq)
-			assert_ptr_equal(got.element.srq, rows[i].srq);
+			assert_true(got.subject == VBD_PV_OF_SRQ && got.element.srq == rows[i].srq);
 		else if (rows[i].qp_num)
-			assert_int_equal(got.element.qp_num, rows[i].qp_num);
+			assert_true(got.subject == VBD_PV_OF_QP &&
+				    got.element.qp_num == rows[i].qp_num);
+		else if (rows[i].port_num)
+			assert_true(got.subject == VBD_PV_OF_PORT &&
+				    got.element.port_num == rows[i].port_num);
 		else
-			assert_int_equal(got.element.port_num, rows[i].port_num);
+			assert_int_equal(got.subject, VBD_PV_OF_DEVICE);
 		(void)snprintf(acknowledged, sizeof(acknowledged), "ibv_ack_async_event %d",
 			(int)rows[i].type);
 		assert_said(acknowledged);
