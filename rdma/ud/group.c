@@ -257,38 +257,23 @@ static void take_membership(struct vbd_group *group, const struct vbd_pv_cm_even
 	group->known = true;
 }
 
-static enum vbd_group_event meaning_of(const struct vbd_pv_cm_event *event)
+static enum vbd_group_event meaning_of(enum rdma_cm_event_type type)
 {
-	switch (event->type) {
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	if (type == RDMA_CM_EVENT_ADDR_RESOLVED)
 		return VBD_GROUP_EV_ADDR_RESOLVED;
-	case RDMA_CM_EVENT_ADDR_ERROR:
+	if (type == RDMA_CM_EVENT_ADDR_ERROR)
 		return VBD_GROUP_EV_ADDR_ERROR;
-	case RDMA_CM_EVENT_MULTICAST_JOIN:
+	if (type == RDMA_CM_EVENT_MULTICAST_JOIN)
 		return VBD_GROUP_EV_MEMBER;
-	case RDMA_CM_EVENT_MULTICAST_ERROR:
+	if (type == RDMA_CM_EVENT_MULTICAST_ERROR)
 		return VBD_GROUP_EV_NO_MEMBER;
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		return VBD_GROUP_EV_DEVICE_REMOVAL;
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-	case RDMA_CM_EVENT_ROUTE_ERROR:
-	case RDMA_CM_EVENT_CONNECT_REQUEST:
-	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-	case RDMA_CM_EVENT_CONNECT_ERROR:
-	case RDMA_CM_EVENT_UNREACHABLE:
-	case RDMA_CM_EVENT_REJECTED:
-	case RDMA_CM_EVENT_ESTABLISHED:
-	case RDMA_CM_EVENT_DISCONNECTED:
-	case RDMA_CM_EVENT_ADDR_CHANGE:
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-		break;
-	}
-	return VBD_GROUP_EV_OTHER_CM;
+	return type == RDMA_CM_EVENT_DEVICE_REMOVAL ? VBD_GROUP_EV_DEVICE_REMOVAL
+						    : VBD_GROUP_EV_OTHER_CM;
 }
 
 void vbd_group_on_cm_event(struct vbd_group *group, const struct vbd_pv_cm_event *event)
 {
-	enum vbd_group_event meaning = meaning_of(event);
+	enum vbd_group_event meaning = meaning_of(event->type);
 	struct vbd_error error = {
 		.source = VBD_SOURCE_CM_EVENT,
 		.kind = (int)event->type,

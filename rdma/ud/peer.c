@@ -430,52 +430,35 @@ void vbd_peer_fini(struct vbd_peer *peer)
 
 /* Notifications of the fabric. */
 
-static enum vbd_peer_event meaning_of(const struct vbd_pv_cm_event *event)
-{
-	switch (event->type) {
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		return VBD_PEER_EV_ADDR_RESOLVED;
-	case RDMA_CM_EVENT_ADDR_ERROR:
-		return VBD_PEER_EV_ADDR_ERROR;
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		return VBD_PEER_EV_ROUTE_RESOLVED;
-	case RDMA_CM_EVENT_ROUTE_ERROR:
-		return VBD_PEER_EV_ROUTE_ERROR;
-	case RDMA_CM_EVENT_ESTABLISHED:
-		return VBD_PEER_EV_ANSWERED;
-	case RDMA_CM_EVENT_UNREACHABLE:
-		/* A negative SIDR reply is this event, too, with a positive status. */
-		return event->status > 0 ? VBD_PEER_EV_REJECTED : VBD_PEER_EV_UNREACHABLE;
-	case RDMA_CM_EVENT_REJECTED:
-		return VBD_PEER_EV_REJECTED;
-	case RDMA_CM_EVENT_CONNECT_ERROR:
-		return VBD_PEER_EV_CONNECT_ERROR;
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		return VBD_PEER_EV_DEVICE_REMOVAL;
-	case RDMA_CM_EVENT_CONNECT_REQUEST:
-	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-	case RDMA_CM_EVENT_DISCONNECTED:
-	case RDMA_CM_EVENT_MULTICAST_JOIN:
-	case RDMA_CM_EVENT_MULTICAST_ERROR:
-	case RDMA_CM_EVENT_ADDR_CHANGE:
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-		break;
-	}
-	return VBD_PEER_EV_OTHER_CM;
-}
+/* The event of the state table, and the error (VBD_OK: none), of each CM event that a peer expects.
+ */
+static const struct meaning {
+	bool expected;
+	enum vbd_peer_event event;
+	enum vbd_status status;
+} meanings[] = {
+	[RDMA_CM_EVENT_ADDR_RESOLVED] = {true, VBD_PEER_EV_ADDR_RESOLVED, VBD_OK},
+	[RDMA_CM_EVENT_ADDR_ERROR] = {true, VBD_PEER_EV_ADDR_ERROR, VBD_E_ADDR_ERROR},
+	[RDMA_CM_EVENT_ROUTE_RESOLVED] = {true, VBD_PEER_EV_ROUTE_RESOLVED, VBD_OK},
+	[RDMA_CM_EVENT_ROUTE_ERROR] = {true, VBD_PEER_EV_ROUTE_ERROR, VBD_E_ROUTE_ERROR},
+	[RDMA_CM_EVENT_CONNECT_ERROR] = {true, VBD_PEER_EV_CONNECT_ERROR, VBD_E_CONNECT_ERROR},
+	[RDMA_CM_EVENT_UNREACHABLE] = {true, VBD_PEER_EV_UNREACHABLE, VBD_E_UNREACHABLE},
+	[RDMA_CM_EVENT_REJECTED] = {true, VBD_PEER_EV_REJECTED, VBD_E_REJECTED},
+	[RDMA_CM_EVENT_ESTABLISHED] = {true, VBD_PEER_EV_ANSWERED, VBD_OK},
+	[RDMA_CM_EVENT_DEVICE_REMOVAL] = {true, VBD_PEER_EV_DEVICE_REMOVAL, VBD_E_DEVICE_REMOVED},
+};
 
-static enum vbd_status status_of(enum vbd_peer_event meaning)
+static struct meaning meaning_of(const struct vbd_pv_cm_event *event)
 {
-	static const enum vbd_status statuses[VBD_PEER_EVENT_COUNT] = {
-		[VBD_PEER_EV_ADDR_ERROR] = VBD_E_ADDR_ERROR,
-		[VBD_PEER_EV_ROUTE_ERROR] = VBD_E_ROUTE_ERROR,
-		[VBD_PEER_EV_REJECTED] = VBD_E_REJECTED,
-		[VBD_PEER_EV_UNREACHABLE] = VBD_E_UNREACHABLE,
-		[VBD_PEER_EV_CONNECT_ERROR] = VBD_E_CONNECT_ERROR,
-		[VBD_PEER_EV_DEVICE_REMOVAL] = VBD_E_DEVICE_REMOVED,
-	};
+	bool answers = event->type != RDMA_CM_EVENT_ESTABLISHED || event->has_ud_param;
 
-	return statuses[meaning];
+	/* A negative SIDR reply is this event, too, with a positive status. */
+	if (event->type == RDMA_CM_EVENT_UNREACHABLE && event->status > 0)
+		return meanings[RDMA_CM_EVENT_REJECTED];
+	if ((size_t)event->type < VBD_ARRAY_LEN(meanings) && meanings[event->type].expected &&
+		answers)
+		return meanings[event->type];
+	return (struct meaning){.event = VBD_PEER_EV_OTHER_CM};
 }
 
 static void take_answer(struct vbd_peer *peer, const struct vbd_pv_cm_event *event)
@@ -491,23 +474,19 @@ static void take_answer(struct vbd_peer *peer, const struct vbd_pv_cm_event *eve
 
 void vbd_peer_on_cm_event(struct vbd_peer *peer, const struct vbd_pv_cm_event *event)
 {
-	enum vbd_peer_event meaning = meaning_of(event);
-	enum vbd_status status = status_of(meaning);
+	const struct meaning meaning = meaning_of(event);
 	struct vbd_error error = {
 		.source = VBD_SOURCE_CM_EVENT,
 		.kind = (int)event->type,
 		.raw = event->status,
 	};
 
-	if (meaning == VBD_PEER_EV_ANSWERED) {
-		if (event->has_ud_param)
-			take_answer(peer, event);
-		else
-			meaning = VBD_PEER_EV_OTHER_CM;
-	}
-	if (meaning == VBD_PEER_EV_REJECTED)
-		(void)vbd_error_set(&error, status, "%s", vbd_sidr_status_name(event->status));
-	else if (status)
-		(void)vbd_error_set(&error, status, "%s", vbd_cm_event_text((int)event->type));
-	step(peer, meaning, &error);
+	if (meaning.event == VBD_PEER_EV_ANSWERED)
+		take_answer(peer, event);
+	if (meaning.status)
+		(void)vbd_error_set(&error, meaning.status, "%s",
+			meaning.event == VBD_PEER_EV_REJECTED
+				? vbd_sidr_status_name(event->status)
+				: vbd_cm_event_text((int)event->type));
+	step(peer, meaning.event, &error);
 }
