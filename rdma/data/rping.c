@@ -101,8 +101,15 @@ static struct message where(const struct vbd_rping *rping, const uint8_t *bytes)
 	};
 }
 
-enum vbd_status vbd_rping_create(
-	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err)
+static void renew(struct vbd_channel *channel)
+{
+	struct vbd_rping *rping = channel->rping;
+
+	rping->state = rping->client ? VBD_RPING_IDLE : VBD_RPING_WAIT_SOURCE;
+	rping->owed = VBD_RPING_NOTHING;
+}
+
+static enum vbd_status create(struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err)
 {
 	bool client = channel->limits.service == VBD_SERVICE_RPING_CLIENT;
 	struct vbd_rping *rping = calloc(1, sizeof(*rping));
@@ -111,7 +118,7 @@ enum vbd_status vbd_rping_create(
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for rping");
 	channel->rping = rping;
 	rping->client = client;
-	vbd_rping_renew(channel);
+	renew(channel);
 	rping->mem.size_bytes = client ? sizeof(struct layout) : offsetof(struct layout, sink);
 	if (client)
 		rping->mem.access = VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE;
@@ -122,7 +129,7 @@ enum vbd_status vbd_rping_create(
 	return VBD_OK;
 }
 
-enum vbd_status vbd_rping_prepare(struct vbd_channel *channel, struct vbd_error *err)
+static enum vbd_status prepare(struct vbd_channel *channel, struct vbd_error *err)
 {
 	struct vbd_rping *rping = channel->rping;
 	enum vbd_status status = vbd_mem_prepare(&rping->mem, err);
@@ -135,13 +142,13 @@ enum vbd_status vbd_rping_prepare(struct vbd_channel *channel, struct vbd_error 
 	return status;
 }
 
-void vbd_rping_free_memory(struct vbd_channel *channel)
+static void free_memory(struct vbd_channel *channel)
 {
 	if (channel->rping)
 		vbd_mem_unprepare(&channel->rping->mem);
 }
 
-void vbd_rping_destroy(struct vbd_channel *channel)
+static void destroy(struct vbd_channel *channel)
 {
 	struct vbd_rping *rping = channel->rping;
 
@@ -150,14 +157,6 @@ void vbd_rping_destroy(struct vbd_channel *channel)
 	channel->rping = NULL;
 	vbd_mem_deregister(&rping->mem);
 	free(rping);
-}
-
-void vbd_rping_renew(struct vbd_channel *channel)
-{
-	struct vbd_rping *rping = channel->rping;
-
-	rping->state = rping->client ? VBD_RPING_IDLE : VBD_RPING_WAIT_SOURCE;
-	rping->owed = VBD_RPING_NOTHING;
 }
 
 /* The protocol: the worker. */
@@ -286,7 +285,7 @@ static void step(struct vbd_channel *channel, enum vbd_rping_event event)
 		rping->owed = rule->action;
 }
 
-void vbd_rping_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
+static void received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 {
 	struct vbd_rping *rping = channel->rping;
 	struct message message;
@@ -310,13 +309,13 @@ void vbd_rping_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 	step(channel, VBD_RPING_EV_MESSAGE);
 }
 
-void vbd_rping_sent(struct vbd_channel *channel, const struct vbd_send_slot *sent)
+static void sent(struct vbd_channel *channel, const struct vbd_send_slot *sent)
 {
 	if (sent->op == VBD_OP_READ || sent->op == VBD_OP_WRITE)
 		step(channel, VBD_RPING_EV_MOVED);
 }
 
-void vbd_rping_pump(struct vbd_channel *channel)
+static void pump(struct vbd_channel *channel)
 {
 	struct vbd_rping *rping = channel->rping;
 
@@ -324,3 +323,14 @@ void vbd_rping_pump(struct vbd_channel *channel)
 		post(channel, rping->owed))
 		rping->owed = VBD_RPING_NOTHING;
 }
+
+const struct vbd_service_ops vbd_rping_ops = {
+	.create = create,
+	.prepare = prepare,
+	.free_memory = free_memory,
+	.destroy = destroy,
+	.renew = renew,
+	.received = received,
+	.sent = sent,
+	.pump = pump,
+};

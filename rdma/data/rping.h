@@ -20,35 +20,8 @@
 /* The size of the messages of both halves. */
 #define VBD_RPING_MESSAGE_BYTES 16
 
-/*
- * The operations of the services RPING and RPING_CLIENT: see struct vbd_service_ops.
- */
-
-/** vbd_rping_create - control; the memory and the state of one half, for @channel->rping */
-enum vbd_status vbd_rping_create(
-	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_rping_prepare - call thread; map and register its memory */
-enum vbd_status vbd_rping_prepare(
-	struct vbd_channel *channel, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_rping_free_memory - call thread; harmless if there is none */
-void vbd_rping_free_memory(struct vbd_channel *channel);
-
-/** vbd_rping_destroy - control; harmless if there is none */
-void vbd_rping_destroy(struct vbd_channel *channel);
-
-/** vbd_rping_renew - control; back to the first state, nothing owed */
-void vbd_rping_renew(struct vbd_channel *channel);
-
-/** vbd_rping_received - handle the message in @slot, and post the slot again */
-void vbd_rping_received(struct vbd_channel *channel, struct vbd_recv_slot *slot);
-
-/** vbd_rping_sent - one of its work requests is complete */
-void vbd_rping_sent(struct vbd_channel *channel, const struct vbd_send_slot *sent);
-
-/** vbd_rping_pump - post the work request that waited for a send slot */
-void vbd_rping_pump(struct vbd_channel *channel);
+/* The operations of the services RPING and RPING_CLIENT. */
+extern const struct vbd_service_ops vbd_rping_ops;
 
 /* A ping is back; @same: its bytes are those that were sent. */
 typedef void (*vbd_rping_back_cb)(struct vbd_channel *channel, bool same);

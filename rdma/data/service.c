@@ -87,17 +87,6 @@ static void sink_received(struct vbd_channel *channel, struct vbd_recv_slot *slo
 	vbd_channel_post_recv(channel, slot->index);
 }
 
-static const struct vbd_service_ops rping_ops = {
-	.create = vbd_rping_create,
-	.prepare = vbd_rping_prepare,
-	.free_memory = vbd_rping_free_memory,
-	.destroy = vbd_rping_destroy,
-	.renew = vbd_rping_renew,
-	.received = vbd_rping_received,
-	.sent = vbd_rping_sent,
-	.pump = vbd_rping_pump,
-};
-
 const struct vbd_service_ops *vbd_service_ops(enum vbd_service service)
 {
 	static const struct vbd_service_ops ops[VBD_SERVICE_COUNT] = {
@@ -108,5 +97,5 @@ const struct vbd_service_ops *vbd_service_ops(enum vbd_service service)
 		[VBD_SERVICE_SINK] = {.received = sink_received},
 	};
 
-	return speaks_rping(service) ? &rping_ops : &ops[service];
+	return speaks_rping(service) ? &vbd_rping_ops : &ops[service];
 }
