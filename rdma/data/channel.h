@@ -24,7 +24,6 @@ struct vbd_rping;
 struct vbd_transfer;
 struct vbd_withheld;
 struct vbd_worker;
-struct vbd_worker_ops;
 
 /* Bytes that fit into a send work request itself, if not configured. */
 #define VBD_INLINE_BYTES 64
@@ -272,9 +271,6 @@ void vbd_channel_start_transfer(struct vbd_channel *channel, struct vbd_transfer
 /** vbd_channel_cancel_transfer - post no more of it; it ends when none of its wrs is outstanding */
 void vbd_channel_cancel_transfer(struct vbd_transfer *transfer);
 
-/** vbd_channel_release_recv - post a receive again */
-void vbd_channel_release_recv(struct vbd_channel *channel, struct vbd_recv_slot *slot);
-
 /** vbd_channel_drain - post nothing more; the drain command goes back when nothing is outstanding
  */
 void vbd_channel_drain(struct vbd_channel *channel);
@@ -373,9 +369,5 @@ enum vbd_status vbd_service_check(enum vbd_service service, enum vbd_qp_transpor
 
 /** vbd_service_ops - the operations of @service, for struct vbd_channel_limits; any thread */
 const struct vbd_service_ops *vbd_service_ops(enum vbd_service service);
-
-/* The table of what a data worker runs (rdma/data/datapath.c), for vbd_worker_create(): channels
- * with their transfers, probes and heartbeats, and shared receive queues. */
-extern const struct vbd_worker_ops vbd_datapath_ops;
 
 #endif

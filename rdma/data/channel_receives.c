@@ -184,11 +184,6 @@ void vbd_channel_repost(struct vbd_channel *channel)
 	*error = (struct vbd_error){0};
 }
 
-void vbd_channel_release_recv(struct vbd_channel *channel, struct vbd_recv_slot *slot)
-{
-	vbd_channel_post_recv(channel, slot->index);
-}
-
 /* Count the packets of received messages, for comparison with the packet numbers of a UC QP. */
 static void count_packets(struct vbd_channel *channel, const struct vbd_received *received)
 {

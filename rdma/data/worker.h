@@ -2,7 +2,7 @@
 /*
  * A data worker: one thread that polls CQs, posts work and runs the services. It sleeps in epoll
  * when there is no work. It shares only commands, notifications and counters with the control
- * thread.
+ * thread. rdma/data/datapath.c has its loop, worker.c what the objects that it runs call.
  */
 #ifndef VBD_RDMA_DATA_WORKER_H
 #define VBD_RDMA_DATA_WORKER_H
@@ -63,28 +63,6 @@ enum vbd_notification {
 	VBD_CONTROL_CALL_DONE, /* of a call thread, not of a worker: rdma/data/calls.h */
 };
 
-/* The calls from a worker to what it runs (rdma/data/datapath.c). Worker, unless it says otherwise;
- * all must be set. */
-struct vbd_worker_ops {
-	/* control; `destroy` follows also if this fails */
-	enum vbd_status (*create)(struct vbd_worker *worker, struct vbd_error *err);
-	/* control; the worker's thread has ended */
-	void (*destroy)(struct vbd_worker *worker);
-	/* Handle a command that is not of the worker itself. */
-	void (*take_command)(struct vbd_worker *worker, struct vbd_mailbox_item *item);
-	/* Handle completions that one poll of a CQ returned. */
-	void (*take_completions)(
-		struct vbd_worker *worker, const struct ibv_wc *wcs, unsigned int count);
-	/* End the purges of @cq whose completions are all taken. @dry: the CQ was found empty. */
-	void (*end_purges)(struct vbd_cq *cq, bool dry);
-	/* Once a turn, after the CQs: post the receives that are free, and do what is due. Returns
-	 * true if there was a completion. */
-	bool (*run_due)(struct vbd_worker *worker);
-	/* CLOCK_MONOTONIC of the next thing to do without a completion or a command; UINT64_MAX:
-	 * none */
-	uint64_t (*next_due_ns)(const struct vbd_worker *worker);
-};
-
 /* Counts of heartbeats (rdma/data/heartbeat.h). The worker writes, any thread reads. */
 struct vbd_heartbeat_counters {
 	struct vbd_counter sent;
@@ -128,7 +106,6 @@ struct vbd_worker {
 	unsigned int number;
 	struct vbd_mailbox inbox;
 	struct vbd_mailbox *control; /* of its notifications */
-	const struct vbd_worker_ops *ops;
 	struct vbd_mailbox_item stop_command;
 	struct vbd_mailbox_item release_command;
 	atomic_bool release_sent; /* the worker has not taken release_command yet */
@@ -165,11 +142,9 @@ struct vbd_worker {
 	uint32_t spin_turns;
 };
 
-/** vbd_worker_create - a worker that does not run yet; notifications go to @control. @ops: the
- * calls to what it runs, in production vbd_datapath_ops */
+/** vbd_worker_create - a worker that does not run yet; notifications go to @control */
 enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *control,
-	const struct vbd_worker_ops *ops, struct vbd_worker **ret_worker,
-	struct vbd_error *err) VBD_MUST_CHECK;
+	struct vbd_worker **ret_worker, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_worker_start - start its thread */
 enum vbd_status vbd_worker_start(struct vbd_worker *worker, struct vbd_error *err) VBD_MUST_CHECK;

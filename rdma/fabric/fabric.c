@@ -43,8 +43,7 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cq
 		goto destroy;
 	}
 	for (unsigned int i = 0; i < worker_count; i++) {
-		status = vbd_worker_create(
-			i, &fabric->control, &vbd_datapath_ops, &fabric->workers[i], err);
+		status = vbd_worker_create(i, &fabric->control, &fabric->workers[i], err);
 		if (status)
 			goto destroy;
 		fabric->worker_count++;
