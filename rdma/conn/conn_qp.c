@@ -56,7 +56,7 @@ static void prepare_work(struct vbd_call *call)
 {
 	struct vbd_conn_call *of = vbd_conn_call_of(call);
 
-	of->status = vbd_qp_prepare(&of->conn->qp, &of->error);
+	of->status = vbd_channel_prepare(of->conn->qp.channel, &of->error);
 }
 
 static enum vbd_status call_prepare(struct vbd_conn *conn, struct vbd_error *err)
@@ -73,7 +73,7 @@ enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err
 {
 	enum vbd_status status = reserve(conn, err);
 
-	if (!status && !vbd_qp_try_prepare(&conn->qp))
+	if (!status && !vbd_channel_try_prepare(conn->qp.channel))
 		status = call_prepare(conn, err);
 	return status;
 }

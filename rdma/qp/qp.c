@@ -10,35 +10,12 @@ static struct vbd_qp_remains *remains_of(struct vbd_call *call)
 	return VBD_CONTAINER_OF(call, struct vbd_qp_remains, call);
 }
 
-enum vbd_status vbd_qp_remains_create(
-	struct vbd_qp *qp, struct vbd_qp_remains **ret_remains, struct vbd_error *err)
-{
-	struct vbd_qp_remains *remains = calloc(1, sizeof(*remains));
-
-	if (!remains)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a queue pair");
-	remains->tag.kind = VBD_CM_OVER;
-	remains->qp = qp;
-	remains->fabric = qp->fabric;
-	*ret_remains = remains;
-	return VBD_OK;
-}
-
 /* Call thread. */
 static void destroy_qp_work(struct vbd_call *call)
 {
 	struct vbd_qp_remains *remains = remains_of(call);
 
 	vbd_pv_destroy_qp(remains->qp->account, remains->ibv_qp);
-}
-
-static void destroy_remaining_qp(
-	struct vbd_qp_remains *remains, struct ibv_qp *ibv_qp, void (*done)(struct vbd_call *call))
-{
-	remains->ibv_qp = ibv_qp;
-	remains->call.work = destroy_qp_work;
-	remains->call.done = done;
-	vbd_call_start(remains->fabric->calls, &remains->call, VBD_LANE_END);
 }
 
 /* Call thread. */
@@ -227,7 +204,7 @@ static struct ibv_qp *take_ibv_qp(struct vbd_qp *qp)
 
 static void on_destroyed(struct vbd_call *call)
 {
-	struct vbd_qp_remains *remains = VBD_CONTAINER_OF(call, struct vbd_qp_remains, call);
+	struct vbd_qp_remains *remains = remains_of(call);
 	struct vbd_channel *channel = remains->qp->channel;
 
 	remains->ibv_qp = NULL;
@@ -238,7 +215,10 @@ static void on_quiesced(void *owner)
 {
 	struct vbd_qp *qp = owner;
 
-	destroy_remaining_qp(qp->remains, take_ibv_qp(qp), on_destroyed);
+	qp->remains->ibv_qp = take_ibv_qp(qp);
+	qp->remains->call.work = destroy_qp_work;
+	qp->remains->call.done = on_destroyed;
+	vbd_call_start(qp->fabric->calls, &qp->remains->call, VBD_LANE_END);
 }
 
 static void on_command_back(void *owner)

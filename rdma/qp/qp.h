@@ -129,7 +129,8 @@ void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_accoun
 void vbd_qp_fini(struct vbd_qp *qp);
 
 /**
- * vbd_qp_reserve - the first of three steps: PD, SRQ, CQ entries, and a channel without memory
+ * vbd_qp_reserve - the first of three steps: PD, SRQ, CQ entries, and a channel without memory;
+ * vbd_channel_try_prepare() or vbd_channel_prepare() is the second
  * @device: usable; the resources that @params name must be of this device
  *
  * Returns not_found, bad_value, pd_mismatch, limit_reached and out_of_range for @params. After a
@@ -137,14 +138,6 @@ void vbd_qp_fini(struct vbd_qp *qp);
  */
 enum vbd_status vbd_qp_reserve(struct vbd_qp *qp, struct vbd_device *device,
 	const struct vbd_qp_params *params, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_qp_try_prepare - the second step, if it needs no call that may block: get the memory of the
- * channel. Else false, and vbd_qp_prepare() must follow. */
-bool vbd_qp_try_prepare(struct vbd_qp *qp);
-
-/** vbd_qp_prepare - the second step, on a call thread: get the memory of the channel, which is
- * registered if need be */
-enum vbd_status vbd_qp_prepare(struct vbd_qp *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_qp_open - the third step: create the QP, in RESET; out_of_range, and the errors of the
  * device */
@@ -253,9 +246,5 @@ struct vbd_qp_remains {
 	struct vbd_pd *pd;
 	struct vbd_srq *srq;
 };
-
-/** vbd_qp_remains_create - nothing yet, for a QP that hands it to vbd_qp_remains_free() */
-enum vbd_status vbd_qp_remains_create(struct vbd_qp *qp, struct vbd_qp_remains **ret_remains,
-	struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

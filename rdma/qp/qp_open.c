@@ -270,24 +270,25 @@ enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err)
 	return VBD_OK;
 }
 
+static enum vbd_status make_remains(struct vbd_qp *qp, struct vbd_error *err)
+{
+	qp->remains = calloc(1, sizeof(*qp->remains));
+	if (!qp->remains)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a queue pair");
+	qp->remains->tag.kind = VBD_CM_OVER;
+	qp->remains->qp = qp;
+	qp->remains->fabric = qp->fabric;
+	return VBD_OK;
+}
+
 enum vbd_status vbd_qp_reserve(struct vbd_qp *qp, struct vbd_device *device,
 	const struct vbd_qp_params *params, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_qp_remains_create(qp, &qp->remains, err);
+	enum vbd_status status = make_remains(qp, err);
 
 	if (!status)
 		status = ref_resources(qp, device, params, err);
 	if (!status)
 		status = make_channel(qp, params, err);
 	return status;
-}
-
-bool vbd_qp_try_prepare(struct vbd_qp *qp)
-{
-	return vbd_channel_try_prepare(qp->channel);
-}
-
-enum vbd_status vbd_qp_prepare(struct vbd_qp *qp, struct vbd_error *err)
-{
-	return vbd_channel_prepare(qp->channel, err);
 }

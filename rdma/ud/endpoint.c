@@ -338,7 +338,7 @@ static void prepare(struct vbd_call *call)
 {
 	struct vbd_endpoint *endpoint = VBD_CONTAINER_OF(call, struct vbd_endpoint, call);
 
-	(void)!vbd_qp_prepare(&endpoint->qp, &endpoint->call_error);
+	(void)!vbd_channel_prepare(endpoint->qp.channel, &endpoint->call_error);
 }
 
 static void prepared(struct vbd_call *call)
