@@ -64,6 +64,19 @@ static enum vbd_status make_echo_ring(struct vbd_channel *channel, struct vbd_er
 	return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the queues");
 }
 
+static enum vbd_status make_heartbeat(struct vbd_channel *channel, struct vbd_error *err)
+{
+	if (!channel->limits.heartbeat_ns)
+		return VBD_OK;
+	channel->heartbeat = calloc(1, sizeof(*channel->heartbeat));
+	if (!channel->heartbeat)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a heartbeat");
+	channel->heartbeat->worker = channel->worker;
+	channel->heartbeat->channel = channel;
+	channel->heartbeat->interval_ns = channel->limits.heartbeat_ns;
+	return VBD_OK;
+}
+
 enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops, void *owner,
 	struct vbd_pd *pd, struct vbd_cq *cq, const struct vbd_channel_limits *limits,
 	struct vbd_channel **ret_channel, struct vbd_error *err)
@@ -86,9 +99,8 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	status = vbd_slabs_create(pd, err);
 	if (!status)
 		status = make_echo_ring(channel, err);
-	if (!status && limits->heartbeat_ns)
-		status = vbd_heartbeat_create(
-			channel->worker, channel, limits->heartbeat_ns, &channel->heartbeat, err);
+	if (!status)
+		status = make_heartbeat(channel, err);
 	if (!status && limits->service_ops->create)
 		status = limits->service_ops->create(channel, pd, err);
 	if (status) {

@@ -302,7 +302,7 @@ static bool run_due(struct vbd_worker *worker)
 static uint64_t next_due_ns(const struct vbd_worker *worker)
 {
 	uint64_t ping_ns = vbd_probes_due_ns(worker);
-	uint64_t beat_ns = vbd_heartbeats_due_ns(worker);
+	uint64_t beat_ns = worker->heartbeats.first ? worker->heartbeats.first->key : UINT64_MAX;
 	uint64_t withheld_ns = vbd_withheld_due_ns(worker);
 	uint64_t due_ns = ping_ns < beat_ns ? ping_ns : beat_ns;
 

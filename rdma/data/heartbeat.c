@@ -1,27 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/heartbeat.h"
 
-enum vbd_status vbd_heartbeat_create(struct vbd_worker *worker, struct vbd_channel *channel,
-	uint64_t interval_ns, struct vbd_heartbeat **ret_heartbeat, struct vbd_error *err)
-{
-	struct vbd_heartbeat *heartbeat = calloc(1, sizeof(*heartbeat));
-
-	if (!heartbeat)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a heartbeat");
-	heartbeat->worker = worker;
-	heartbeat->channel = channel;
-	heartbeat->interval_ns = interval_ns;
-	*ret_heartbeat = heartbeat;
-	return VBD_OK;
-}
-
-void vbd_heartbeat_start(struct vbd_heartbeat *heartbeat)
-{
-	vbd_worker_send(heartbeat->worker, &heartbeat->start_command, VBD_WORKER_START_HEARTBEAT);
-}
-
-/* The worker. */
-
 void vbd_heartbeat_look_again(struct vbd_heartbeat *heartbeat, uint64_t at_ns)
 {
 	vbd_heap_add(&heartbeat->worker->heartbeats, &heartbeat->due, at_ns);
@@ -55,9 +34,4 @@ void vbd_heartbeat_answered(struct vbd_heartbeat *heartbeat)
 		return;
 	vbd_heartbeat_stop(heartbeat);
 	vbd_heartbeat_look_again(heartbeat, heartbeat->alive_ns + heartbeat->interval_ns);
-}
-
-uint64_t vbd_heartbeats_due_ns(const struct vbd_worker *worker)
-{
-	return worker->heartbeats.first ? worker->heartbeats.first->key : UINT64_MAX;
 }

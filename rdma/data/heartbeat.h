@@ -27,7 +27,7 @@ struct vbd_heartbeat {
 	struct vbd_worker *worker;   /* the channel's */
 	struct vbd_channel *channel; /* RC, not iWARP */
 	uint64_t interval_ns;
-	struct vbd_mailbox_item start_command;
+	struct vbd_mailbox_item start_command; /* once after each attach, when it is established */
 
 	/* worker */
 	struct vbd_heap_node due; /* the worker's heap; its key is the time to look again, in ns */
@@ -36,16 +36,6 @@ struct vbd_heartbeat {
 
 	struct vbd_heartbeat_counters counters;
 };
-
-/** vbd_heartbeat_create - control; the heartbeat of @channel, which belongs to @worker, at rest.
- * rdma/data/channel_heartbeat.c sends it. */
-enum vbd_status vbd_heartbeat_create(struct vbd_worker *worker, struct vbd_channel *channel,
-	uint64_t interval_ns, struct vbd_heartbeat **ret_heartbeat,
-	struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_heartbeat_start - control; the connection is established. Once after each attach, not after
- * the drain command. */
-void vbd_heartbeat_start(struct vbd_heartbeat *heartbeat);
 
 /*
  * The worker's side. Only the worker calls these.
@@ -65,8 +55,5 @@ void vbd_heartbeat_answered(struct vbd_heartbeat *heartbeat);
 
 /** vbd_heartbeat_look_again - let it be due at @at_ns, CLOCK_MONOTONIC; it waits for nothing yet */
 void vbd_heartbeat_look_again(struct vbd_heartbeat *heartbeat, uint64_t at_ns);
-
-/** vbd_heartbeats_due_ns - when the next is due, CLOCK_MONOTONIC; UINT64_MAX: never */
-uint64_t vbd_heartbeats_due_ns(const struct vbd_worker *worker);
 
 #endif

@@ -59,30 +59,18 @@ static struct vbd_probe_counters *totals_of(const struct vbd_probe *probe)
 	return &probe->channel->worker->probe_totals[probe->kind];
 }
 
-static void count_sent(struct vbd_probe *probe)
+/* @counter: its place in struct vbd_probe_counters */
+static void count(struct vbd_probe *probe, size_t counter)
 {
-	vbd_counter_add(&probe->counters.sent, 1);
-	vbd_counter_add(&totals_of(probe)->sent, 1);
-}
-
-static void count_late(struct vbd_probe *probe)
-{
-	vbd_counter_add(&probe->counters.late, 1);
-	vbd_counter_add(&totals_of(probe)->late, 1);
-}
-
-static void count_lost(struct vbd_probe *probe)
-{
-	vbd_counter_add(&probe->counters.lost, 1);
-	vbd_counter_add(&totals_of(probe)->lost, 1);
+	vbd_counter_add((struct vbd_counter *)((char *)&probe->counters + counter), 1);
+	vbd_counter_add((struct vbd_counter *)((char *)totals_of(probe) + counter), 1);
 }
 
 static void count_completed(struct vbd_probe *probe, uint64_t rtt_ns)
 {
 	vbd_histogram_add(&probe->counters.rtt_ns, rtt_ns);
 	vbd_histogram_add(&totals_of(probe)->rtt_ns, rtt_ns);
-	vbd_counter_add(&probe->counters.completed, 1);
-	vbd_counter_add(&totals_of(probe)->completed, 1);
+	count(probe, offsetof(struct vbd_probe_counters, completed));
 }
 
 static void end(struct vbd_probe *probe)
@@ -99,7 +87,7 @@ static void posted(struct vbd_probe *probe)
 {
 	probe->owed = false;
 	probe->under_way = true;
-	count_sent(probe);
+	count(probe, offsetof(struct vbd_probe_counters, sent));
 }
 
 /* A unique message: a mark of this daemon and the number of the channel's ping. */
@@ -211,7 +199,7 @@ static bool count_lost_ping(struct vbd_probe *probe, uint64_t now_ns)
 	if (!probe->under_way || !may_be_lost(probe) || now_ns < probe->posted_ns + LOST_AFTER_NS)
 		return true;
 	probe->under_way = false;
-	count_lost(probe);
+	count(probe, offsetof(struct vbd_probe_counters, lost));
 	if (!all_over(probe))
 		return true;
 	end(probe);
@@ -230,7 +218,7 @@ static void come_due(struct vbd_probe *probe, uint64_t now_ns)
 		return;
 	if (probe->under_way || probe->owed) {
 		if (!probe->counted_late)
-			count_late(probe);
+			count(probe, offsetof(struct vbd_probe_counters, late));
 		probe->counted_late = true;
 	} else if (!all_begun(probe)) {
 		begin_ping(probe);
@@ -338,7 +326,7 @@ void vbd_probe_received(struct vbd_channel *channel, const struct vbd_recv_slot 
 static void drained(struct vbd_probe *probe)
 {
 	if (probe->under_way)
-		count_lost(probe);
+		count(probe, offsetof(struct vbd_probe_counters, lost));
 	(void)vbd_error_set(&probe->error, VBD_E_QP_FATAL, "the connection ended after %llu pings",
 		(unsigned long long)vbd_counter_get(&probe->counters.completed));
 	end(probe);

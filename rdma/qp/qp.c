@@ -97,8 +97,11 @@ void vbd_qp_attach(struct vbd_qp *qp)
 
 void vbd_qp_start_heartbeat(struct vbd_qp *qp)
 {
-	if (qp->channel->heartbeat && !qp->channel->drain_sent)
-		vbd_heartbeat_start(qp->channel->heartbeat);
+	struct vbd_channel *channel = qp->channel;
+
+	if (channel->heartbeat && !channel->drain_sent)
+		vbd_worker_send(channel->worker, &channel->heartbeat->start_command,
+			VBD_WORKER_START_HEARTBEAT);
 }
 
 void vbd_qp_moved(struct vbd_qp *qp, int state)
