@@ -92,9 +92,14 @@ enum vbd_status vbd_fabric_new_cq(struct vbd_fabric *fabric, struct vbd_device *
 	struct vbd_worker *worker, uint32_t depth_cqe, struct vbd_cq **ret_cq,
 	struct vbd_error *err)
 {
-	uint64_t id = ++fabric->last_cq_id;
+	enum vbd_status status = vbd_cq_create(
+		++fabric->last_cq_id, device, worker, depth_cqe, worker->number, ret_cq, err);
 
-	return vbd_cq_create(id, device, worker, depth_cqe, worker->number, ret_cq, err);
+	if (status)
+		return status;
+	vbd_list_append(&fabric->cqs, &(*ret_cq)->link);
+	vbd_worker_send(worker, &(*ret_cq)->add_command, VBD_WORKER_ADD_CQ);
+	return VBD_OK;
 }
 
 static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *device,
@@ -111,8 +116,6 @@ static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *dev
 	status = vbd_fabric_new_cq(fabric, device, worker, depth_cqe, &cq, err);
 	if (status)
 		return status;
-	vbd_list_append(&fabric->cqs, &cq->link);
-	vbd_worker_send(worker, &cq->add_command, VBD_WORKER_ADD_CQ);
 	if (fabric->ops->cq_made)
 		fabric->ops->cq_made(cq, fabric->ops_arg);
 	*ret_cq = cq;

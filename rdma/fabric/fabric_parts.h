@@ -28,7 +28,7 @@ void vbd_ports_ask(struct vbd_calls *calls, struct vbd_device *device);
 /** vbd_interfaces_ask - an interface or an address has changed */
 void vbd_interfaces_ask(struct vbd_fabric *fabric);
 
-/** vbd_fabric_new_cq - vbd_cq_create() with the next id */
+/** vbd_fabric_new_cq - vbd_cq_create() with the next id; its worker polls the CQ */
 enum vbd_status vbd_fabric_new_cq(struct vbd_fabric *fabric, struct vbd_device *device,
 	struct vbd_worker *worker, uint32_t depth_cqe, struct vbd_cq **ret_cq,
 	struct vbd_error *err) VBD_MUST_CHECK;

@@ -64,8 +64,6 @@ enum vbd_status vbd_fabric_make_cq(struct vbd_fabric *fabric, struct vbd_device 
 	if (status)
 		return status;
 	cq->asked_for = true;
-	vbd_list_append(&fabric->cqs, &cq->link);
-	vbd_worker_send(worker, &cq->add_command, VBD_WORKER_ADD_CQ);
 	*ret_cq = cq;
 	return VBD_OK;
 }
