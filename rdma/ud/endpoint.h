@@ -127,9 +127,9 @@ void vbd_endpoint_on_cm_event(struct vbd_endpoint *endpoint, const struct vbd_pv
 enum vbd_status vbd_endpoint_choose(struct vbd_endpoint *endpoint, const struct vbd_device *device,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_endpoint_qp_open - create the QP, whose memory vbd_qp_prepare() has registered, move it to
- * RTS with its receives posted, attach it to its worker. After a failure vbd_qp_release() frees the
- * resources. */
+/** vbd_endpoint_qp_open - create the QP, whose memory vbd_channel_prepare() has registered, move it
+ * to RTS with its receives posted, attach it to its worker. After a failure vbd_qp_release() frees
+ * the resources. */
 enum vbd_status vbd_endpoint_qp_open(
 	struct vbd_endpoint *endpoint, struct vbd_error *err) VBD_MUST_CHECK;
 

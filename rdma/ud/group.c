@@ -86,18 +86,6 @@ VBD_ENUM_NAMES(vbd_group_event_name, enum vbd_group_event, VBD_GROUP_EVENT_MAP)
 
 VBD_ENUM_NAMES(vbd_group_mode_name, enum vbd_group_mode, VBD_GROUP_MODE_MAP)
 
-/* Sets the state; nothing else does. */
-static void set_state(
-	struct vbd_group *group, enum vbd_group_state next, enum vbd_group_event event)
-{
-	if (group->state == next)
-		return;
-	vbd_log(VBD_LOG_DEBUG, "group", "%llu %s -> %s (%s)", (unsigned long long)group->id,
-		vbd_group_state_name(group->state), vbd_group_state_name(next),
-		vbd_group_event_name(event));
-	group->state = next;
-}
-
 /* Actions. */
 
 static void step(struct vbd_group *group, enum vbd_group_event event, const struct vbd_error *why);
@@ -181,7 +169,11 @@ static void step(struct vbd_group *group, enum vbd_group_event event, const stru
 	enum vbd_group_state old = group->state;
 	struct vbd_error error = {0};
 
-	set_state(group, rule->next, event);
+	if (rule->next != old)
+		vbd_log(VBD_LOG_DEBUG, "group", "%llu %s -> %s (%s)", (unsigned long long)group->id,
+			vbd_group_state_name(old), vbd_group_state_name(rule->next),
+			vbd_group_event_name(event));
+	group->state = rule->next;
 	if (perform(group, rule->action, why, &error) != VBD_OK) {
 		step(group, VBD_GROUP_EV_CALL_FAILED, &error);
 		return;

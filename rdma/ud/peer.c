@@ -127,17 +127,6 @@ VBD_ENUM_NAMES(vbd_peer_event_name, enum vbd_peer_event, VBD_PEER_EVENT_MAP)
 
 static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why);
 
-/* Sets the state; nothing else does. */
-static void set_state(struct vbd_peer *peer, enum vbd_peer_state next, enum vbd_peer_event event)
-{
-	if (peer->state == next)
-		return;
-	vbd_log(VBD_LOG_DEBUG, "peer", "%llu %s -> %s (%s)", (unsigned long long)peer->id,
-		vbd_peer_state_name(peer->state), vbd_peer_state_name(next),
-		vbd_peer_event_name(event));
-	peer->state = next;
-}
-
 static void let_go_of_id(struct vbd_peer *peer)
 {
 	vbd_calls_end_id(peer->calls, &peer->account, peer->cm_id);
@@ -307,7 +296,11 @@ static void step(struct vbd_peer *peer, enum vbd_peer_event asked, const struct 
 	enum vbd_peer_state old = peer->state;
 	struct vbd_error error = {0};
 
-	set_state(peer, rule->next, event);
+	if (rule->next != old)
+		vbd_log(VBD_LOG_DEBUG, "peer", "%llu %s -> %s (%s)", (unsigned long long)peer->id,
+			vbd_peer_state_name(old), vbd_peer_state_name(rule->next),
+			vbd_peer_event_name(event));
+	peer->state = rule->next;
 	if (perform(peer, rule->action, why, &error) != VBD_OK) {
 		step(peer, VBD_PEER_EV_CALL_FAILED, &error);
 		return;
