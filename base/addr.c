@@ -36,7 +36,7 @@ bool vbd_addr_parse_bytes(const char *text, uint8_t ret_bytes[16])
 	return true;
 }
 
-static struct sockaddr_storage addr_of_bytes(const uint8_t bytes[16])
+struct sockaddr_storage vbd_addr_of_bytes(const uint8_t bytes[16])
 {
 	struct sockaddr_storage addr = {0};
 	struct sockaddr_in *four = (struct sockaddr_in *)&addr;
@@ -50,6 +50,22 @@ static struct sockaddr_storage addr_of_bytes(const uint8_t bytes[16])
 		memcpy(&six->sin6_addr, bytes, sizeof(six->sin6_addr));
 	}
 	return addr;
+}
+
+void vbd_addr_to_bytes(const struct sockaddr *addr, uint8_t ret_bytes[16])
+{
+	if (addr->sa_family == AF_INET6) {
+		memcpy(ret_bytes, &in6(addr)->sin6_addr, 16);
+	} else {
+		memcpy(ret_bytes, mapped_prefix, sizeof(mapped_prefix));
+		memcpy(ret_bytes + MAPPED_OFFSET, &in4(addr)->sin_addr, 4);
+	}
+}
+
+void vbd_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from)
+{
+	memset(to, 0, sizeof(*to));
+	memcpy(to, from, vbd_sockaddr_bytes(from));
 }
 
 /* Parse @text up to its interface, which @ret_scope points to; NULL: it names none. */
@@ -67,7 +83,7 @@ static bool parse_unscoped(
 	bare[len] = '\0';
 	if (!vbd_addr_parse_bytes(bare, bytes))
 		return false;
-	*ret_addr = addr_of_bytes(bytes);
+	*ret_addr = vbd_addr_of_bytes(bytes);
 	*ret_scope = percent ? percent + 1 : NULL;
 	return !percent || vbd_sockaddr_is_link_local((const struct sockaddr *)ret_addr) ||
 	       (ret_addr->ss_family == AF_INET6 && IN6_IS_ADDR_MC_LINKLOCAL(bytes));
@@ -210,7 +226,7 @@ char *vbd_addr_format_gid(const uint8_t gid[16], char text[VBD_ADDR_TEXT_BYTES])
 
 bool vbd_addr_gid_is_group(const uint8_t gid[16])
 {
-	const struct sockaddr_storage addr = addr_of_bytes(gid);
+	const struct sockaddr_storage addr = vbd_addr_of_bytes(gid);
 
 	return vbd_sockaddr_is_group((const struct sockaddr *)&addr);
 }
@@ -292,7 +308,7 @@ void vbd_addr_unmap(struct sockaddr_storage *addr)
 	if (addr->ss_family != AF_INET6 ||
 		!IN6_IS_ADDR_V4MAPPED(&((const struct sockaddr_in6 *)addr)->sin6_addr))
 		return;
-	*addr = addr_of_bytes(((const struct sockaddr_in6 *)addr)->sin6_addr.s6_addr);
+	*addr = vbd_addr_of_bytes(((const struct sockaddr_in6 *)addr)->sin6_addr.s6_addr);
 	vbd_addr_set_port(addr, port);
 }
 

@@ -100,6 +100,15 @@ void vbd_addr_set_port(struct sockaddr_storage *addr, uint16_t port);
 /** vbd_sockaddr_bytes - the size of an IPv4 or IPv6 socket address, 0 for any other family */
 size_t vbd_sockaddr_bytes(const struct sockaddr *addr);
 
+/** vbd_addr_copy - an IPv4 or IPv6 socket address in a storage, with zeros behind it */
+void vbd_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from);
+
+/** vbd_addr_of_bytes - the address, port 0, of 16 bytes, with an IPv4 address mapped into IPv6 */
+struct sockaddr_storage vbd_addr_of_bytes(const uint8_t bytes[16]);
+
+/** vbd_addr_to_bytes - the same the other way */
+void vbd_addr_to_bytes(const struct sockaddr *addr, uint8_t ret_bytes[16]);
+
 /** vbd_sockaddr_is_any - 0.0.0.0 or :: */
 bool vbd_sockaddr_is_any(const struct sockaddr *addr);
 

@@ -65,7 +65,7 @@ struct vbd_conn_ops {
  * made meanwhile, and the end of the connection waits for it. */
 enum vbd_conn_calling {
 	VBD_CONN_CALLS_NOTHING,
-	VBD_CONN_CALLS_PREPARE, /* vbd_qp_prepare() */
+	VBD_CONN_CALLS_PREPARE, /* vbd_channel_prepare() */
 	VBD_CONN_CALLS_CONNECT, /* rdma_connect over iWARP */
 	VBD_CONN_CALLS_RTR,	/* ibv_modify_qp to RTR */
 };

@@ -12,17 +12,11 @@
 #include <net/if.h>
 #include <netinet/in.h>
 
-static void copy_addr(struct sockaddr_storage *to, const struct sockaddr *from)
-{
-	memset(to, 0, sizeof(*to));
-	memcpy(to, from, vbd_sockaddr_bytes(from));
-}
-
 /* rdma_get_local_addr(3) and rdma_get_peer_addr(3) lose the scope of link-local addresses
  * (librdmacm 44). */
 static void take_addr(struct sockaddr_storage *to, const struct sockaddr *from, uint32_t scope_id)
 {
-	copy_addr(to, from);
+	vbd_addr_copy(to, from);
 	if (vbd_sockaddr_needs_scope(from))
 		((struct sockaddr_in6 *)to)->sin6_scope_id = scope_id;
 }
@@ -108,14 +102,17 @@ static enum vbd_status choose_source(struct vbd_conn *conn, const struct sockadd
 	return VBD_OK;
 }
 
-static enum vbd_status set_options(const struct vbd_conn *conn, struct vbd_error *err)
+enum vbd_status vbd_cm_set_options(
+	struct rdma_cm_id *id, const struct vbd_cm_params *cm, struct vbd_error *err)
 {
 	enum vbd_status status = VBD_OK;
 
-	if (conn->cm.tos >= 0)
-		status = vbd_pv_set_tos(conn->cm_id, (uint8_t)conn->cm.tos, err);
-	if (!status && conn->cm.reuse_addr)
-		status = vbd_pv_set_reuse_addr(conn->cm_id, err);
+	if (cm->tos >= 0)
+		status = vbd_pv_set_tos(id, (uint8_t)cm->tos, err);
+	if (!status && cm->reuse_addr)
+		status = vbd_pv_set_reuse_addr(id, err);
+	if (!status && cm->v6_only != VBD_CHOICE_NONE)
+		status = vbd_pv_set_v6_only(id, cm->v6_only == VBD_CHOICE_YES, err);
 	return status;
 }
 
@@ -127,7 +124,7 @@ enum vbd_status vbd_conn_cm_resolve(
 	struct sockaddr_storage src;
 	enum vbd_status status;
 
-	copy_addr(&conn->peer, dst);
+	vbd_addr_copy(&conn->peer, dst);
 	status = vbd_fabric_check_cm(fabric, err);
 	if (!status)
 		status = vbd_reach_check_dst(fabric, dst, "dst_addr", err);
@@ -139,7 +136,7 @@ enum vbd_status vbd_conn_cm_resolve(
 	if (status)
 		return status;
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_create_id", "");
-	status = set_options(conn, err);
+	status = vbd_cm_set_options(conn->cm_id, &conn->cm, err);
 	if (status)
 		return status;
 	vbd_conn_notef(conn, VBD_TIMELINE_CALL, "rdma_resolve_addr", "timeout %d ms",

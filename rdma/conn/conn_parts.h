@@ -56,15 +56,11 @@ void vbd_conn_drained(struct vbd_conn *conn);
 
 /* --- conn_qp.c ----------------------------------------------------------------------------- */
 
-/** vbd_conn_call_create - a call that has not begun; the caller starts it, or frees it by free(3)
- */
-enum vbd_status vbd_conn_call_create(struct vbd_conn *conn, struct vbd_conn_call **ret_call,
+/** vbd_conn_call - run @work with a copy of @args on a call thread; vbd_conn_on_call_done()
+ * follows. None is under way. @work uses nothing of the connection but its CM id or QP. */
+enum vbd_status vbd_conn_call(struct vbd_conn *conn, enum vbd_conn_calling what,
+	void (*work)(struct vbd_call *call), const struct vbd_conn_call *args,
 	struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_conn_call_start - run @work on a call thread; vbd_conn_on_call_done() follows, which frees
- * @call. None is under way. @work uses nothing of the connection but its CM id or QP. */
-void vbd_conn_call_start(struct vbd_conn_call *call, enum vbd_conn_calling what,
-	void (*work)(struct vbd_call *call));
 
 /** vbd_conn_call_of - any thread; the call that @call is part of */
 static inline struct vbd_conn_call *vbd_conn_call_of(struct vbd_call *call)
@@ -159,6 +155,11 @@ uint64_t vbd_conn_tries_patience_ms(const struct vbd_conn *conn);
 
 /* --- conn_cm.c ----------------------------------------------------------------------------- */
 
+/** vbd_cm_set_options - the ToS, the reuse of the address and IPv6 only, as far as @cm asks for
+ * them */
+enum vbd_status vbd_cm_set_options(struct rdma_cm_id *id, const struct vbd_cm_params *cm,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_conn_cm_resolve - create the CM id, set its options, begin to resolve @dst */
 enum vbd_status vbd_conn_cm_resolve(
 	struct vbd_conn *conn, const struct sockaddr *dst, struct vbd_error *err) VBD_MUST_CHECK;
@@ -214,7 +215,7 @@ void vbd_cm_error_of_connect(struct vbd_error *error);
 /* --- conn_qp.c ----------------------------------------------------------------------------- */
 
 /** vbd_conn_qp_prepare - vbd_qp_reserve() on the device of the connection, and get its memory: at
- * once, or if `calling` is set by vbd_qp_prepare() on a call thread, whose failure is in
+ * once, or if `calling` is set by vbd_channel_prepare() on a call thread, whose failure is in
  * call_status
  */
 enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;

@@ -3,29 +3,22 @@
 
 #include "rdma/provider/provider.h"
 
-enum vbd_status vbd_conn_call_create(
-	struct vbd_conn *conn, struct vbd_conn_call **ret_call, struct vbd_error *err)
+enum vbd_status vbd_conn_call(struct vbd_conn *conn, enum vbd_conn_calling what,
+	void (*work)(struct vbd_call *call), const struct vbd_conn_call *args,
+	struct vbd_error *err)
 {
-	struct vbd_conn_call *call = calloc(1, sizeof(*call));
+	struct vbd_conn_call *call = malloc(sizeof(*call));
 
 	if (!call)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a call");
+	*call = *args;
 	call->conn = conn;
-	call->call.done = conn->call_done;
-	*ret_call = call;
-	return VBD_OK;
-}
-
-void vbd_conn_call_start(
-	struct vbd_conn_call *call, enum vbd_conn_calling what, void (*work)(struct vbd_call *call))
-{
-	struct vbd_conn *conn = call->conn;
-
+	call->call = (struct vbd_call){.work = work, .done = conn->call_done};
 	conn->calling = what;
 	conn->call = call;
-	call->call.work = work;
 	vbd_call_start(conn->fabric->calls, &call->call,
 		what == VBD_CONN_CALLS_PREPARE ? VBD_LANE_MEMORY : VBD_LANE_PEER);
+	return VBD_OK;
 }
 
 /* Packet numbers have 24 bits. */
@@ -59,22 +52,13 @@ static void prepare_work(struct vbd_call *call)
 	of->status = vbd_channel_prepare(of->conn->qp.channel, &of->error);
 }
 
-static enum vbd_status call_prepare(struct vbd_conn *conn, struct vbd_error *err)
-{
-	struct vbd_conn_call *call;
-	enum vbd_status status = vbd_conn_call_create(conn, &call, err);
-
-	if (!status)
-		vbd_conn_call_start(call, VBD_CONN_CALLS_PREPARE, prepare_work);
-	return status;
-}
-
 enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err)
 {
 	enum vbd_status status = reserve(conn, err);
 
 	if (!status && !vbd_channel_try_prepare(conn->qp.channel))
-		status = call_prepare(conn, err);
+		status = vbd_conn_call(conn, VBD_CONN_CALLS_PREPARE, prepare_work,
+			&(const struct vbd_conn_call){0}, err);
 	return status;
 }
 
@@ -199,15 +183,9 @@ static void rtr_work(struct vbd_call *call)
 static enum vbd_status call_rtr(
 	struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
 {
-	struct vbd_conn_call *call;
-	enum vbd_status status = vbd_conn_call_create(conn, &call, err);
+	const struct vbd_conn_call args = {.attr = *attr, .mask = mask};
 
-	if (status)
-		return status;
-	call->attr = *attr;
-	call->mask = mask;
-	vbd_conn_call_start(call, VBD_CONN_CALLS_RTR, rtr_work);
-	return VBD_OK;
+	return vbd_conn_call(conn, VBD_CONN_CALLS_RTR, rtr_work, &args, err);
 }
 
 enum vbd_status vbd_conn_qp_call_rtr(struct vbd_conn *conn, struct vbd_error *err)

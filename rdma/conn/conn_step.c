@@ -199,20 +199,6 @@ static void connect_work(struct vbd_call *call)
 	of->status = vbd_pv_connect(of->conn->cm_id, &of->param, &of->error);
 }
 
-/* Over iWARP this is the TCP handshake (siw_connect() in siw_cm.c, 6.1). */
-static enum vbd_status call_connect(
-	struct vbd_conn *conn, const struct rdma_conn_param *param, struct vbd_error *err)
-{
-	struct vbd_conn_call *call;
-	enum vbd_status status = vbd_conn_call_create(conn, &call, err);
-
-	if (status)
-		return status;
-	call->param = *param;
-	vbd_conn_call_start(call, VBD_CONN_CALLS_CONNECT, connect_work);
-	return VBD_OK;
-}
-
 static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
 {
 	struct rdma_conn_param param;
@@ -226,8 +212,11 @@ static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
 	param = vbd_conn_cm_param(conn);
 	conn->cm_asked = true;
 	vbd_conn_notef(conn, VBD_TIMELINE_CALL, "rdma_connect", "qp_num 0x%06x", param.qp_num);
-	return vbd_device_is_iwarp(conn->qp.device) ? call_connect(conn, &param, err)
-						    : vbd_pv_connect(conn->cm_id, &param, err);
+	if (!vbd_device_is_iwarp(conn->qp.device))
+		return vbd_pv_connect(conn->cm_id, &param, err);
+	/* The TCP handshake (siw_connect() in siw_cm.c, 6.1). */
+	return vbd_conn_call(conn, VBD_CONN_CALLS_CONNECT, connect_work,
+		&(const struct vbd_conn_call){.param = param}, err);
 }
 
 static void confirm(struct vbd_conn *conn)

@@ -2,24 +2,11 @@
 #include "rdma/conn/listener.h"
 
 #include "base/log.h"
+#include "rdma/conn/conn_parts.h"
 #include "rdma/device/source.h"
 #include "rdma/provider/provider.h"
 
 #include <netinet/in.h>
-
-static enum vbd_status set_options(
-	struct rdma_cm_id *id, const struct vbd_cm_params *cm, struct vbd_error *err)
-{
-	enum vbd_status status = VBD_OK;
-
-	if (cm->tos >= 0)
-		status = vbd_pv_set_tos(id, (uint8_t)cm->tos, err);
-	if (!status && cm->reuse_addr)
-		status = vbd_pv_set_reuse_addr(id, err);
-	if (!status && cm->v6_only != VBD_CHOICE_NONE)
-		status = vbd_pv_set_v6_only(id, cm->v6_only == VBD_CHOICE_YES, err);
-	return status;
-}
 
 /* rdma_cm cannot bind to all addresses of one device: choose one of them. */
 static enum vbd_status choose_addr(const struct vbd_fabric *fabric, const struct sockaddr *addr,
@@ -28,8 +15,7 @@ static enum vbd_status choose_addr(const struct vbd_fabric *fabric, const struct
 	const struct vbd_device *device;
 	enum vbd_status status;
 
-	memset(ret_addr, 0, sizeof(*ret_addr));
-	memcpy(ret_addr, addr, vbd_sockaddr_bytes(addr));
+	vbd_addr_copy(ret_addr, addr);
 	if (!cm->device[0])
 		return VBD_OK;
 	device = vbd_fabric_device(fabric, cm->device);
@@ -61,7 +47,7 @@ static enum vbd_status check_device(const struct vbd_cm_listener *listener,
 static enum vbd_status open_id(struct vbd_cm_listener *listener, const struct sockaddr *addr,
 	const struct vbd_cm_params *cm, int backlog, struct vbd_error *err)
 {
-	enum vbd_status status = set_options(listener->cm_id, cm, err);
+	enum vbd_status status = vbd_cm_set_options(listener->cm_id, cm, err);
 	struct vbd_error error = {0};
 
 	if (!status && vbd_pv_bind_addr(listener->cm_id, addr, &error) != VBD_OK)

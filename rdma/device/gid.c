@@ -212,18 +212,9 @@ enum vbd_status vbd_device_query_gid(const struct vbd_device *device, uint8_t po
 /* The GID of an IP address on RoCE. */
 static bool gid_of_addr(const struct sockaddr_storage *addr, uint8_t ret_gid[16])
 {
-	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
-
 	if (!addr || vbd_sockaddr_is_any((const struct sockaddr *)addr))
 		return false;
-	if (addr->ss_family == AF_INET6) {
-		memcpy(ret_gid, &in6->sin6_addr, 16);
-		return true;
-	}
-	memset(ret_gid, 0, 10);
-	memset(ret_gid + 10, 0xff, 2);
-	memcpy(ret_gid + 12, &in->sin_addr, 4);
+	vbd_addr_to_bytes((const struct sockaddr *)addr, ret_gid);
 	return true;
 }
 

@@ -79,19 +79,9 @@ static bool is_wanted(const struct sockaddr *own, const struct criteria *criteri
 /* On RoCE a GID is an address of the interface, with IPv4 addresses mapped into IPv6. */
 static void address_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_addr)
 {
-	struct sockaddr_in6 six = {.sin6_family = AF_INET6};
-	struct sockaddr_in four = {.sin_family = AF_INET};
-
-	memset(ret_addr, 0, sizeof(*ret_addr));
-	memcpy(&six.sin6_addr, gid->raw, sizeof(six.sin6_addr));
-	if (IN6_IS_ADDR_V4MAPPED(&six.sin6_addr)) {
-		memcpy(&four.sin_addr, gid->raw + 12, sizeof(four.sin_addr));
-		memcpy(ret_addr, &four, sizeof(four));
-		return;
-	}
-	if (IN6_IS_ADDR_LINKLOCAL(&six.sin6_addr))
-		six.sin6_scope_id = if_nametoindex(gid->netdev);
-	memcpy(ret_addr, &six, sizeof(six));
+	*ret_addr = vbd_addr_of_bytes(gid->raw);
+	if (vbd_sockaddr_is_link_local((const struct sockaddr *)ret_addr))
+		((struct sockaddr_in6 *)ret_addr)->sin6_scope_id = if_nametoindex(gid->netdev);
 }
 
 static bool is_roce(const struct vbd_gid *gid)
@@ -119,8 +109,7 @@ static bool pick_of_interface(
 		if (!each->ifa_addr || strcmp(each->ifa_name, name) != 0 ||
 			!is_wanted(each->ifa_addr, criteria))
 			continue;
-		memset(ret_addr, 0, sizeof(*ret_addr));
-		memcpy(ret_addr, each->ifa_addr, vbd_sockaddr_bytes(each->ifa_addr));
+		vbd_addr_copy(ret_addr, each->ifa_addr);
 		return true;
 	}
 	return false;
@@ -265,10 +254,9 @@ void vbd_source_sort(struct vbd_gid *gids, size_t gid_count)
 bool vbd_source_has(const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
 	const struct ifaddrs *own)
 {
-	struct vbd_gid key = {.type = "roce_v2", .raw = {[10] = 0xff, [11] = 0xff}};
-	bool is_four = own->ifa_addr->sa_family == AF_INET;
+	struct vbd_gid key = {.type = "roce_v2"};
 
-	memcpy(is_four ? &key.raw[12] : key.raw, bytes_of(own->ifa_addr), is_four ? 4 : 16);
+	vbd_addr_to_bytes(own->ifa_addr, key.raw);
 	(void)snprintf(key.netdev, sizeof(key.netdev), "%s", own->ifa_name);
 	for (size_t i = 0; i < gid_count && !is_roce(&gids[i]); i++) {
 		if (is_of_interface(&gids[i], interfaces, own->ifa_name, NULL))

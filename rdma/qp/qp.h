@@ -188,7 +188,7 @@ bool vbd_qp_is_drained(const struct vbd_qp *qp);
  * more
  * @cm_id: goes with them; NULL for none
  *
- * A call thread destroys what the kernel has (vbd_qp_remains_create()). Harmless when nothing was
+ * A call thread destroys what the kernel has (struct vbd_qp_remains). Harmless when nothing was
  * reserved; then @cm_id, which was never connected, is destroyed at once.
  */
 void vbd_qp_release(struct vbd_qp *qp, struct rdma_cm_id *cm_id);
