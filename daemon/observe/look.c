@@ -32,7 +32,7 @@ static void speak(struct job *job)
 	struct vbd_look *look = &job->look;
 	struct vbd_pv_answer answer = {0};
 
-	vbd_pv_ask_end(vbd_pv_ask_begin(&job->question), &answer);
+	vbd_pv_ask(&job->question, &answer);
 	look->asked = answer.asked;
 	look->answered = answer.answered;
 	look->rtt_ns = answer.rtt_ns;

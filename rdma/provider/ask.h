@@ -13,8 +13,6 @@
 
 #include <sys/socket.h>
 
-struct vbd_pv_ask;
-
 /* From the beginning to the end: the way to the host is found, and the answer awaited. */
 #define VBD_PV_ASK_MS 1500
 
@@ -54,19 +52,12 @@ struct vbd_pv_answer {
 };
 
 /**
- * vbd_pv_ask_begin - let a thread ask
+ * vbd_pv_ask - let a thread ask, and wait for the answer
  *
- * Returns NULL without memory, or while too many threads ask. The caller ends it with
- * vbd_pv_ask_end().
+ * Blocks for VBD_PV_ASK_MS at most. Nothing is asked without memory, and while too many threads
+ * ask.
  */
-struct vbd_pv_ask *vbd_pv_ask_begin(const struct vbd_pv_question *question);
-
-/**
- * vbd_pv_ask_end - wait for the answer, and free @ask; NULL is fine
- *
- * Blocks for VBD_PV_ASK_MS from the beginning, at most.
- */
-void vbd_pv_ask_end(struct vbd_pv_ask *ask, struct vbd_pv_answer *ret_answer);
+void vbd_pv_ask(const struct vbd_pv_question *question, struct vbd_pv_answer *ret_answer);
 
 /**
  * vbd_pv_tell - ask all of @questions at once, for what they tell: no answer is returned

@@ -38,7 +38,7 @@ struct target {
 };
 
 /* The thread that asks and the caller share it. The later one frees it. */
-struct vbd_pv_ask {
+struct ask {
 	uint64_t end_ns;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -66,7 +66,7 @@ static struct sockaddr *with_port(struct sockaddr_storage *addr, uint16_t port)
 }
 
 /* Until the end of the questions. */
-static unsigned int left_ms(const struct vbd_pv_ask *ask)
+static unsigned int left_ms(const struct ask *ask)
 {
 	uint64_t now_ns = vbd_clock_mono_ns();
 
@@ -91,7 +91,7 @@ static void take_data(const struct rdma_ud_param *param, struct vbd_pv_reply *sa
 }
 
 /* The next event, if it comes in time. */
-static bool await(const struct vbd_pv_ask *ask, struct event *ret_event)
+static bool await(const struct ask *ask, struct event *ret_event)
 {
 	struct pollfd poller = {.fd = ask->channel->fd, .events = POLLIN};
 	struct rdma_cm_event *event;
@@ -108,7 +108,7 @@ static bool await(const struct vbd_pv_ask *ask, struct event *ret_event)
 
 /* In this port space the question makes no connection: a peer without such a service says so, and
  * keeps nothing of it (cm_sidr_req_handler(), kernel 6.1). */
-static bool open_id(const struct vbd_pv_ask *ask, struct target *target)
+static bool open_id(const struct ask *ask, struct target *target)
 {
 	if (rdma_create_id(ask->channel, &target->id, target, RDMA_PS_UDP) != 0)
 		return false;
@@ -126,7 +126,7 @@ static void forget(struct target *target)
 
 /* The functions below return whether the question goes on. */
 
-static bool find_addr(const struct vbd_pv_ask *ask, struct target *target)
+static bool find_addr(const struct ask *ask, struct target *target)
 {
 	struct sockaddr_storage from = target->question.src;
 	struct sockaddr_storage to = target->question.dst;
@@ -147,7 +147,7 @@ static bool find_route(const struct target *target)
 	       rdma_resolve_route(target->id, RESOLVE_MS) == 0;
 }
 
-static bool put(struct vbd_pv_ask *ask, struct target *target)
+static bool put(struct ask *ask, struct target *target)
 {
 	const struct vbd_pv_question *question = &target->question;
 	struct rdma_conn_param param = {
@@ -172,7 +172,7 @@ static bool is_answer(const struct event *event)
 }
 
 /* Returns whether another port is to be asked. */
-static bool take_answer(struct vbd_pv_ask *ask, const struct event *event)
+static bool take_answer(struct ask *ask, const struct event *event)
 {
 	struct target *target = event->target;
 	const struct vbd_pv_question *question = &target->question;
@@ -190,7 +190,7 @@ static bool take_answer(struct vbd_pv_ask *ask, const struct event *event)
 }
 
 /* A host that does not answer does not at any port. */
-static bool go_on(struct vbd_pv_ask *ask, const struct event *event)
+static bool go_on(struct ask *ask, const struct event *event)
 {
 	struct target *target = event->target;
 
@@ -206,7 +206,7 @@ static bool go_on(struct vbd_pv_ask *ask, const struct event *event)
 
 /* --- the thread ------------------------------------------------------------------------------ */
 
-static void leave(struct vbd_pv_ask *ask)
+static void leave(struct ask *ask)
 {
 	bool last;
 
@@ -220,7 +220,7 @@ static void leave(struct vbd_pv_ask *ask)
 	free(ask);
 }
 
-static void tell(struct vbd_pv_ask *ask, bool *what)
+static void tell(struct ask *ask, bool *what)
 {
 	(void)pthread_mutex_lock(&ask->lock);
 	*what = true;
@@ -228,13 +228,13 @@ static void tell(struct vbd_pv_ask *ask, bool *what)
 	(void)pthread_mutex_unlock(&ask->lock);
 }
 
-static void end(struct vbd_pv_ask *ask, struct target *target)
+static void end(struct ask *ask, struct target *target)
 {
 	target->over = true;
 	ask->open--;
 }
 
-static void begin_all(struct vbd_pv_ask *ask)
+static void begin_all(struct ask *ask)
 {
 	ask->open = ask->count;
 	for (unsigned int i = 0; i < ask->count; i++) {
@@ -243,7 +243,7 @@ static void begin_all(struct vbd_pv_ask *ask)
 	}
 }
 
-static void ask_all(struct vbd_pv_ask *ask)
+static void ask_all(struct ask *ask)
 {
 	struct event event;
 
@@ -259,7 +259,7 @@ static void ask_all(struct vbd_pv_ask *ask)
 
 static void *thread_main(void *arg)
 {
-	struct vbd_pv_ask *ask = arg;
+	struct ask *ask = arg;
 
 	ask_all(ask);
 	/* The caller does not wait for the ids to be destroyed. */
@@ -275,7 +275,7 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-static bool start_thread(struct vbd_pv_ask *ask, unsigned int most)
+static bool start_thread(struct ask *ask, unsigned int most)
 {
 	pthread_t thread;
 
@@ -290,10 +290,10 @@ static bool start_thread(struct vbd_pv_ask *ask, unsigned int most)
 
 /* --- the caller ------------------------------------------------------------------------------ */
 
-static struct vbd_pv_ask *begin(const struct vbd_pv_question *questions, unsigned int count,
+static struct ask *begin(const struct vbd_pv_question *questions, unsigned int count,
 	unsigned int within_ms, unsigned int most_threads)
 {
-	struct vbd_pv_ask *ask = calloc(1, sizeof(*ask) + count * sizeof(ask->targets[0]));
+	struct ask *ask = calloc(1, sizeof(*ask) + count * sizeof(ask->targets[0]));
 
 	if (!ask)
 		return NULL;
@@ -312,7 +312,7 @@ static struct vbd_pv_ask *begin(const struct vbd_pv_question *questions, unsigne
 }
 
 /* With the lock held, until @what or the end of the questions. */
-static void wait_for(struct vbd_pv_ask *ask, const bool *what)
+static void wait_for(struct ask *ask, const bool *what)
 {
 	const struct timespec until = vbd_cond_deadline(left_ms(ask));
 
@@ -320,13 +320,10 @@ static void wait_for(struct vbd_pv_ask *ask, const bool *what)
 		;
 }
 
-struct vbd_pv_ask *vbd_pv_ask_begin(const struct vbd_pv_question *question)
+void vbd_pv_ask(const struct vbd_pv_question *question, struct vbd_pv_answer *ret_answer)
 {
-	return begin(question, 1, VBD_PV_ASK_MS, THREADS_MAX);
-}
+	struct ask *ask = begin(question, 1, VBD_PV_ASK_MS, THREADS_MAX);
 
-void vbd_pv_ask_end(struct vbd_pv_ask *ask, struct vbd_pv_answer *ret_answer)
-{
 	*ret_answer = (struct vbd_pv_answer){0};
 	if (!ask)
 		return;
@@ -340,7 +337,7 @@ void vbd_pv_ask_end(struct vbd_pv_ask *ask, struct vbd_pv_answer *ret_answer)
 bool vbd_pv_tell(
 	const struct vbd_pv_question *questions, unsigned int count, unsigned int within_ms)
 {
-	struct vbd_pv_ask *ask = begin(questions, count, within_ms, TELL_THREADS_MAX);
+	struct ask *ask = begin(questions, count, within_ms, TELL_THREADS_MAX);
 	bool gone;
 
 	if (!ask)

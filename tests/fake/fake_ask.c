@@ -46,7 +46,7 @@ static void push(struct vbd_pv_ask *ask, const struct vbd_pv_question *question)
 	ask->answer.answered = false;
 }
 
-struct vbd_pv_ask *vbd_pv_ask_begin(const struct vbd_pv_question *question)
+static struct vbd_pv_ask *begin(const struct vbd_pv_question *question)
 {
 	struct vbd_pv_ask *ask;
 
@@ -101,9 +101,9 @@ static void end(struct vbd_pv_ask *ask, unsigned int within_ms, struct vbd_pv_an
 	free(ask);
 }
 
-void vbd_pv_ask_end(struct vbd_pv_ask *ask, struct vbd_pv_answer *ret_answer)
+void vbd_pv_ask(const struct vbd_pv_question *question, struct vbd_pv_answer *ret_answer)
 {
-	end(ask, VBD_PV_ASK_MS, ret_answer);
+	end(begin(question), VBD_PV_ASK_MS, ret_answer);
 }
 
 bool vbd_pv_tell(
@@ -117,7 +117,7 @@ bool vbd_pv_tell(
 	within_ms = g_fake.peers_mute ? within_ms : VBD_PV_ASK_MS;
 	fake_unlock();
 	for (unsigned int i = 0; i < count; i++)
-		asks[i] = vbd_pv_ask_begin(&questions[i]);
+		asks[i] = begin(&questions[i]);
 	for (unsigned int i = 0; i < count; i++) {
 		struct vbd_pv_answer answer;
 
