@@ -19,7 +19,8 @@ static void encode_group(struct vbd_encoder *out, const void *item)
 		record->endpoint_id);
 	vbd_put_address(out, "addr", &group->addr);
 	vbd_put_text(out, "mode", vbd_group_mode_name(group->mode));
-	vbd_put_text(out, "mgid", group->known ? vbd_gid_text(group->path.dgid, mgid) : NULL);
+	vbd_put_text(
+		out, "mgid", group->known ? vbd_gid_text(group->path.grh.dgid.raw, mgid) : NULL);
 	vbd_put_u64_or_null(out, "mlid", group->known, group->path.dlid);
 	vbd_put_u64_or_null(out, "sl", group->known, group->path.sl);
 	if (group->known)

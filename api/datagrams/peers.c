@@ -8,16 +8,16 @@
 
 static void put_path(struct vbd_encoder *out, const char *name, const struct vbd_peer *peer)
 {
-	const struct vbd_ah_path *path = &peer->path;
+	const struct ibv_ah_attr *path = &peer->path;
 	char gid[VBD_GID_TEXT_BYTES];
 
 	if (!vbd_begin_object_if(out, name, peer->known))
 		return;
-	vbd_put_text(out, "gid", path->global ? vbd_gid_text(path->dgid, gid) : NULL);
-	vbd_put_u64_or_null(out, "gid_index", path->global, path->sgid_index);
-	vbd_put_u64_or_null(out, "hop_limit", path->global, path->hop_limit);
-	vbd_put_u64_or_null(out, "traffic_class", path->global, path->traffic_class);
-	vbd_put_u64_or_null(out, "flow_label", path->global, path->flow_label);
+	vbd_put_text(out, "gid", path->is_global ? vbd_gid_text(path->grh.dgid.raw, gid) : NULL);
+	vbd_put_u64_or_null(out, "gid_index", path->is_global, path->grh.sgid_index);
+	vbd_put_u64_or_null(out, "hop_limit", path->is_global, path->grh.hop_limit);
+	vbd_put_u64_or_null(out, "traffic_class", path->is_global, path->grh.traffic_class);
+	vbd_put_u64_or_null(out, "flow_label", path->is_global, path->grh.flow_label);
 	vbd_put_u64(out, "lid", path->dlid);
 	vbd_put_u64(out, "sl", path->sl);
 	vbd_put_u64(out, "port_num", path->port_num);
@@ -89,9 +89,11 @@ static const struct vbd_field create_fields[] = {
 		VBD_FIELD_SEEN(struct peer_create, spec.has_qkey)},
 	{VBD_FIELD(UINT, "sl", struct peer_create, spec.path.sl), .max = 15},
 	{VBD_FIELD(UINT, "gid_index", struct peer_create, spec.gid_index), .max = 255},
-	{VBD_FIELD(UINT, "hop_limit", struct peer_create, spec.path.hop_limit), .max = 255},
-	{VBD_FIELD(UINT, "traffic_class", struct peer_create, spec.path.traffic_class), .max = 255},
-	{VBD_FIELD(UINT, "flow_label", struct peer_create, spec.path.flow_label), .max = 0xfffff},
+	{VBD_FIELD(UINT, "hop_limit", struct peer_create, spec.path.grh.hop_limit), .max = 255},
+	{VBD_FIELD(UINT, "traffic_class", struct peer_create, spec.path.grh.traffic_class),
+		.max = 255},
+	{VBD_FIELD(UINT, "flow_label", struct peer_create, spec.path.grh.flow_label),
+		.max = 0xfffff},
 };
 
 enum peer_source {
@@ -159,8 +161,8 @@ static enum vbd_status known_path(
 	const struct vbd_endpoint *endpoint = spec->endpoint->endpoint;
 	bool infiniband = endpoint->lid != 0;
 
-	spec->path.global = gid != NULL;
-	if (gid && !vbd_addr_parse_gid(gid, spec->path.dgid))
+	spec->path.is_global = gid != NULL;
+	if (gid && !vbd_addr_parse_gid(gid, spec->path.grh.dgid.raw))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/gid",
 			"'%s' is not a GID; a GID is written like an IPv6 address", gid);
 	if (infiniband && !spec->path.dlid)
@@ -191,7 +193,7 @@ static void *create_peer(struct vbd_request *req, struct vbd_error *err)
 	struct peer_create input = {.spec = {.origin = vbd_request_origin(req),
 					    .timeout_ms = 10000,
 					    .gid_index = -1,
-					    .path.hop_limit = 64}};
+					    .path.grh.hop_limit = 64}};
 	struct vbd_peer_spec *spec = &input.spec;
 	struct vbd_peer_record *record = NULL;
 	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(create_fields), &input, err);

@@ -99,7 +99,7 @@ struct vbd_peer_spec {
 	uint32_t timeout_ms;
 	struct vbd_private_data request;
 	uint64_t message;	 /* seq; 0 if the peer is not the sender of a message */
-	struct vbd_ah_path path; /* the known path; port_num is the endpoint's */
+	struct ibv_ah_attr path; /* the known path; port_num is the endpoint's */
 	int gid_index;		 /* -1: the endpoint's */
 	uint32_t qpn;
 	bool has_qkey; /* false: the endpoint's qkey */

@@ -20,7 +20,7 @@ static void on_state_changed(struct vbd_peer *peer, void *arg)
 	if (peer->state == VBD_PEER_READY)
 		vbd_object_log(&record->object, VBD_EVENT_UD_PEER_READY, VBD_SEVERITY_INFO, VBD_OK,
 			"qpn 0x%06x at %s, for endpoint %llu", peer->qpn,
-			vbd_addr_format_gid(peer->path.dgid, gid),
+			vbd_addr_format_gid(peer->path.grh.dgid.raw, gid),
 			(unsigned long long)record->endpoint_id);
 	else if (peer->state == VBD_PEER_FAILED)
 		vbd_object_log(&record->object, VBD_EVENT_UD_PEER_FAILED, VBD_SEVERITY_WARNING,
@@ -144,7 +144,7 @@ static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *
 }
 
 static enum vbd_status path_of_message(const struct vbd_peer_spec *spec,
-	struct vbd_ah_path *ret_path, uint32_t *ret_qpn, struct vbd_error *err)
+	struct ibv_ah_attr *ret_path, uint32_t *ret_qpn, struct vbd_error *err)
 {
 	const struct vbd_endpoint *endpoint = spec->endpoint->endpoint;
 	const struct vbd_message *message = vbd_inbox_find(&spec->endpoint->inbox, spec->message);
@@ -164,7 +164,7 @@ static enum vbd_status path_of_message(const struct vbd_peer_spec *spec,
 	return VBD_OK;
 }
 
-static enum vbd_status known_path(const struct vbd_peer_spec *spec, struct vbd_ah_path *ret_path,
+static enum vbd_status known_path(const struct vbd_peer_spec *spec, struct ibv_ah_attr *ret_path,
 	uint32_t *ret_qpn, struct vbd_error *err)
 {
 	const struct vbd_endpoint_params *params = &spec->endpoint->endpoint->params;
@@ -173,7 +173,7 @@ static enum vbd_status known_path(const struct vbd_peer_spec *spec, struct vbd_a
 		return path_of_message(spec, ret_path, ret_qpn, err);
 	*ret_path = spec->path;
 	ret_path->port_num = params->port_num;
-	ret_path->sgid_index =
+	ret_path->grh.sgid_index =
 		(uint8_t)(spec->gid_index >= 0 ? spec->gid_index : params->gid_index);
 	*ret_qpn = spec->qpn;
 	return VBD_OK;
@@ -183,7 +183,7 @@ enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer
 	struct vbd_peer_record **ret_record, struct vbd_error *err)
 {
 	struct vbd_peer_record *record;
-	struct vbd_ah_path path = {0};
+	struct ibv_ah_attr path = {0};
 	enum vbd_status status;
 	uint32_t qpn = 0;
 

@@ -7,47 +7,6 @@
 
 #define IPV4_HEADER_BYTES 20
 
-struct vbd_ah_path vbd_ah_path_of(const struct ibv_ah_attr *attr)
-{
-	struct vbd_ah_path path = {
-		.global = attr->is_global,
-		.sgid_index = attr->grh.sgid_index,
-		.hop_limit = attr->grh.hop_limit,
-		.traffic_class = attr->grh.traffic_class,
-		.flow_label = attr->grh.flow_label,
-		.dlid = attr->dlid,
-		.sl = attr->sl,
-		.src_path_bits = attr->src_path_bits,
-		.static_rate = attr->static_rate,
-		.port_num = attr->port_num,
-	};
-
-	memcpy(path.dgid, attr->grh.dgid.raw, sizeof(path.dgid));
-	return path;
-}
-
-static struct ibv_ah_attr attr_of(const struct vbd_ah_path *path)
-{
-	struct ibv_ah_attr attr = {
-		.is_global = path->global,
-		.grh =
-			{
-				.sgid_index = path->sgid_index,
-				.hop_limit = path->hop_limit,
-				.traffic_class = path->traffic_class,
-				.flow_label = path->flow_label,
-			},
-		.dlid = path->dlid,
-		.sl = path->sl,
-		.src_path_bits = path->src_path_bits,
-		.static_rate = path->static_rate,
-		.port_num = path->port_num,
-	};
-
-	memcpy(attr.grh.dgid.raw, path->dgid, sizeof(path->dgid));
-	return attr;
-}
-
 struct vbd_ah_source vbd_ah_source_of(const struct vbd_recv_slot *slot)
 {
 	struct vbd_ah_source source = {
@@ -100,24 +59,23 @@ bool vbd_ah_source_gid(const struct vbd_ah_source *source, uint8_t ret_gid[16])
 }
 
 /* The GRH of a multicast message has no local GID: @sgid_index replaces it. */
-static struct vbd_ah_path path_to(const uint8_t gid[16], uint8_t port_num, uint8_t sgid_index,
+static struct ibv_ah_attr path_to(const uint8_t gid[16], uint8_t port_num, uint8_t sgid_index,
 	const struct vbd_ah_source *source)
 {
-	struct vbd_ah_path path = {
-		.global = true,
-		.sgid_index = sgid_index,
-		.hop_limit = 64,
+	struct ibv_ah_attr path = {
+		.is_global = true,
+		.grh = {.sgid_index = sgid_index, .hop_limit = 64},
 		.dlid = source->lid,
 		.sl = source->sl,
 		.port_num = port_num,
 	};
 
-	memcpy(path.dgid, gid, sizeof(path.dgid));
+	memcpy(path.grh.dgid.raw, gid, sizeof(path.grh.dgid.raw));
 	return path;
 }
 
 enum vbd_status vbd_ah_path_back(const struct vbd_device *device, uint8_t port_num,
-	uint8_t sgid_index, const struct vbd_ah_source *source, struct vbd_ah_path *ret_path,
+	uint8_t sgid_index, const struct vbd_ah_source *source, struct ibv_ah_attr *ret_path,
 	struct vbd_error *err)
 {
 	struct ibv_wc wc = {
@@ -134,7 +92,7 @@ enum vbd_status vbd_ah_path_back(const struct vbd_device *device, uint8_t port_n
 
 	status = vbd_pv_ah_attr_of_wc(device->context, port_num, &wc, source->grh, &attr, &error);
 	if (status == VBD_OK)
-		*ret_path = vbd_ah_path_of(&attr);
+		*ret_path = attr;
 	else if (vbd_ah_source_gid(source, gid))
 		*ret_path = path_to(gid, port_num, sgid_index, source);
 	else
@@ -142,10 +100,10 @@ enum vbd_status vbd_ah_path_back(const struct vbd_device *device, uint8_t port_n
 	return VBD_OK;
 }
 
-enum vbd_status vbd_ah_make(struct vbd_pd *pd, const struct vbd_ah_path *path,
+enum vbd_status vbd_ah_make(struct vbd_pd *pd, const struct ibv_ah_attr *path,
 	struct vbd_ah **ret_ah, struct vbd_error *err)
 {
-	struct ibv_ah_attr attr = attr_of(path);
+	struct ibv_ah_attr attr = *path;
 	struct vbd_ah *ah = calloc(1, sizeof(*ah));
 	enum vbd_status status;
 

@@ -10,28 +10,13 @@
 #include "rdma/data/calls.h"
 #include "rdma/data/channel.h"
 
-struct ibv_ah;
-struct ibv_ah_attr;
+#include <infiniband/verbs.h>
+
 struct vbd_device;
 struct vbd_pd;
 
 /* The only qkey that rdma_cm uses for IP addresses: RDMA_UDP_QKEY. */
 #define VBD_CM_QKEY 0x01234567U
-
-/* The attributes of an address handle. */
-struct vbd_ah_path {
-	bool global; /* the path has a GRH: always on Ethernet */
-	uint8_t dgid[16];
-	uint8_t sgid_index;
-	uint8_t hop_limit;
-	uint8_t traffic_class;
-	uint32_t flow_label; /* 20 bits */
-	uint16_t dlid;	     /* InfiniBand */
-	uint8_t sl;
-	uint8_t src_path_bits;
-	uint8_t static_rate;
-	uint8_t port_num;
-};
 
 /* The sender of a message, from the completion and the GRH. */
 struct vbd_ah_source {
@@ -42,9 +27,6 @@ struct vbd_ah_source {
 	uint8_t grh[VBD_GRH_BYTES];
 };
 
-/** vbd_ah_path_of - convert a struct ibv_ah_attr */
-struct vbd_ah_path vbd_ah_path_of(const struct ibv_ah_attr *attr);
-
 /** vbd_ah_source_of - the sender of the datagram in @slot, which belongs to the control thread */
 struct vbd_ah_source vbd_ah_source_of(const struct vbd_recv_slot *slot);
 
@@ -53,7 +35,7 @@ struct vbd_ah_source vbd_ah_source_of(const struct vbd_recv_slot *slot);
  * @sgid_index: local GID of the path if the message was sent to a multicast group
  */
 enum vbd_status vbd_ah_path_back(const struct vbd_device *device, uint8_t port_num,
-	uint8_t sgid_index, const struct vbd_ah_source *source, struct vbd_ah_path *ret_path,
+	uint8_t sgid_index, const struct vbd_ah_source *source, struct ibv_ah_attr *ret_path,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
@@ -75,7 +57,7 @@ struct vbd_ah {
  * vbd_ah_make - create a handle. Any thread; blocks for up to 3 s to resolve the neighbour
  * @pd: the caller holds a reference
  */
-enum vbd_status vbd_ah_make(struct vbd_pd *pd, const struct vbd_ah_path *path,
+enum vbd_status vbd_ah_make(struct vbd_pd *pd, const struct ibv_ah_attr *path,
 	struct vbd_ah **ret_ah, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_ah_destroy - a call thread destroys the handle, which keeps its PD until then; no send with

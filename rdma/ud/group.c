@@ -114,7 +114,8 @@ static enum vbd_status attach(struct vbd_group *group, struct vbd_error *err)
 	status = vbd_ah_make(endpoint->qp.pd, &group->path, &group->ah, err);
 	if (status || group->mode == VBD_GROUP_SEND_ONLY)
 		return status;
-	status = vbd_pv_attach_mcast(endpoint->qp.ibv_qp, group->path.dgid, group->path.dlid, err);
+	status = vbd_pv_attach_mcast(
+		endpoint->qp.ibv_qp, group->path.grh.dgid.raw, group->path.dlid, err);
 	group->attached = status == VBD_OK;
 	return status;
 }
@@ -129,7 +130,8 @@ static void free_ah(struct vbd_group *group)
 static void leave(struct vbd_group *group)
 {
 	if (group->attached)
-		vbd_pv_detach_mcast(group->endpoint->qp.ibv_qp, group->path.dgid, group->path.dlid);
+		vbd_pv_detach_mcast(
+			group->endpoint->qp.ibv_qp, group->path.grh.dgid.raw, group->path.dlid);
 	group->attached = false;
 	vbd_calls_end_id(group->calls, &group->account, group->cm_id);
 	group->cm_id = NULL;
@@ -243,7 +245,7 @@ void vbd_group_endpoint_ended(struct vbd_group *group)
 
 static void take_membership(struct vbd_group *group, const struct vbd_pv_cm_event *event)
 {
-	group->path = vbd_ah_path_of(&event->ah_attr);
+	group->path = event->ah_attr;
 	group->qpn = event->qp_num;
 	group->qkey = event->qkey;
 	group->known = true;

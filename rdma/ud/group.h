@@ -112,7 +112,7 @@ struct vbd_group {
 	struct rdma_cm_id *cm_id; /* not NULL while resolving, joining, joined */
 	bool attached;		  /* the QP is attached */
 	bool known;		  /* path, qpn and qkey are set; they are kept */
-	struct vbd_ah_path path;  /* its dgid is the group's, its dlid the group's LID */
+	struct ibv_ah_attr path;  /* its dgid is the group's, its dlid the group's LID */
 	uint32_t qpn;
 	uint32_t qkey;
 	struct vbd_ah *ah;  /* NULL unless JOINED or in use */

@@ -367,7 +367,7 @@ void vbd_peer_name_failed(struct vbd_peer *peer, const struct vbd_error *why)
 }
 
 void vbd_peer_set(
-	struct vbd_peer *peer, const struct vbd_ah_path *path, uint32_t qpn, uint32_t qkey)
+	struct vbd_peer *peer, const struct ibv_ah_attr *path, uint32_t qpn, uint32_t qkey)
 {
 	peer->path = *path;
 	peer->qpn = qpn;
@@ -456,7 +456,7 @@ static struct meaning meaning_of(const struct vbd_pv_cm_event *event)
 
 static void take_answer(struct vbd_peer *peer, const struct vbd_pv_cm_event *event)
 {
-	peer->path = vbd_ah_path_of(&event->ah_attr);
+	peer->path = event->ah_attr;
 	peer->qpn = event->qp_num;
 	peer->qkey = event->qkey;
 	peer->known = true;

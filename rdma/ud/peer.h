@@ -124,7 +124,7 @@ struct vbd_peer {
 	struct vbd_private_data request; /* of the SIDR request */
 	struct vbd_private_data answer;	 /* of the SIDR reply */
 	bool known;			 /* path, qpn and qkey are set */
-	struct vbd_ah_path path;
+	struct ibv_ah_attr path;
 	uint32_t qpn;
 	uint32_t qkey;
 	struct vbd_ah *ah;    /* NULL unless READY */
@@ -155,7 +155,7 @@ void vbd_peer_name_failed(struct vbd_peer *peer, const struct vbd_error *why);
 
 /** vbd_peer_set - set the destination without the CM; the address handle is made next */
 void vbd_peer_set(
-	struct vbd_peer *peer, const struct vbd_ah_path *path, uint32_t qpn, uint32_t qkey);
+	struct vbd_peer *peer, const struct ibv_ah_attr *path, uint32_t qpn, uint32_t qkey);
 
 /** vbd_peer_make_ah - make the address handle. Any thread; blocks for up to 3 s. Uses only ah_pd,
  * path, made and ah_error. */

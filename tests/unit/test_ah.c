@@ -62,32 +62,3 @@ TEST(test_ah__an_ipv4_header_counts_after_bytes_that_look_like_ipv6)
 	source.grh[20 + 10]++; /* another checksum: it is no header */
 	expect_gid(&source, "2001:db8::4500:54");
 }
-
-TEST(test_ah__a_path_has_each_part_of_the_attributes)
-{
-	struct ibv_ah_attr attr = {
-		.is_global = 1,
-		.grh = {.sgid_index = 2, .hop_limit = 3, .traffic_class = 4, .flow_label = 5},
-		.dlid = 6,
-		.sl = 7,
-		.src_path_bits = 8,
-		.static_rate = 9,
-		.port_num = 10,
-	};
-	struct vbd_ah_path path;
-
-	for (uint8_t i = 0; i < 16; i++)
-		attr.grh.dgid.raw[i] = (uint8_t)(100 + i);
-	path = vbd_ah_path_of(&attr);
-	assert_true(path.global);
-	assert_int_equal(path.sgid_index, 2);
-	assert_int_equal(path.hop_limit, 3);
-	assert_int_equal(path.traffic_class, 4);
-	assert_int_equal(path.flow_label, 5);
-	assert_int_equal(path.dlid, 6);
-	assert_int_equal(path.sl, 7);
-	assert_int_equal(path.src_path_bits, 8);
-	assert_int_equal(path.static_rate, 9);
-	assert_int_equal(path.port_num, 10);
-	assert_memory_equal(path.dgid, attr.grh.dgid.raw, 16);
-}

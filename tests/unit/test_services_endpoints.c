@@ -300,7 +300,7 @@ SVC_TEST(test_services_endpoints__a_message_names_its_sender)
 	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &back, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, back->peer.state == VBD_PEER_READY);
 	assert_int_equal(back->peer.qpn, here->endpoint->qp.info.lqpn);
-	assert_int_equal(back->peer.path.dgid[15], 99);
+	assert_int_equal(back->peer.path.grh.dgid.raw[15], 99);
 	assert_true(vbd_ah_source_gid(&vbd_inbox_find(&there->inbox, 1)->source, gid));
 	assert_int_equal(gid[15], 99);
 	assert_int_equal(vbd_inbox_delete(&there->inbox, 1, &svc->err), VBD_OK);
@@ -316,7 +316,7 @@ SVC_TEST(test_services_endpoints__a_wrong_qkey_breaks_nothing)
 		.has_qkey = true,
 		.qkey = 0xbad,
 		.gid_index = -1,
-		.path = {.global = true}};
+		.path = {.is_global = true}};
 	struct vbd_peer_record *wrong = NULL;
 	struct vbd_transfer_record *sent;
 

@@ -212,7 +212,7 @@ UD_STORY_TEST(test_ud_story__a_peer_gets_what_an_endpoint_answers)
 	/* The CM fills its message up with zeros. */
 	assert_in_range(peer->peer.answer.length_bytes, 6, VBD_PRIVATE_DATA_MAX);
 	assert_memory_equal(peer->peer.answer.bytes, "hello\0", 6);
-	assert_true(peer->peer.path.global);
+	assert_true(peer->peer.path.is_global);
 	assert_int_equal(peer->peer.path.port_num, 1);
 }
 
