@@ -23,7 +23,7 @@ void vbd_mailbox_fini(struct vbd_mailbox *box)
 	box->event_fd = -1;
 }
 
-static void link_in(struct vbd_mailbox *box, struct vbd_mailbox_item *item)
+void vbd_mailbox_leave(struct vbd_mailbox *box, struct vbd_mailbox_item *item)
 {
 	struct vbd_mailbox_item *before;
 
@@ -40,14 +40,9 @@ void vbd_mailbox_poke(struct vbd_mailbox *box)
 		(void)!write(box->event_fd, &one, sizeof(one)); /* fails only at 2^64-1 unread */
 }
 
-void vbd_mailbox_leave(struct vbd_mailbox *box, struct vbd_mailbox_item *item)
-{
-	link_in(box, item);
-}
-
 void vbd_mailbox_send(struct vbd_mailbox *box, struct vbd_mailbox_item *item)
 {
-	link_in(box, item);
+	vbd_mailbox_leave(box, item);
 	vbd_mailbox_poke(box);
 }
 
@@ -70,7 +65,7 @@ struct vbd_mailbox_item *vbd_mailbox_take(struct vbd_mailbox *box)
 	if (oldest != atomic_load_explicit(&box->newest, memory_order_acquire))
 		return NULL; /* a sender has exchanged its item in and not linked it yet */
 	/* The last item can be removed only while another one follows it. */
-	link_in(box, &box->stub);
+	vbd_mailbox_leave(box, &box->stub);
 	next = atomic_load_explicit(&oldest->next, memory_order_acquire);
 	if (!next)
 		return NULL;

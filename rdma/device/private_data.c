@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/private_data.h"
 
-static const struct {
-	const char *name;
-	uint8_t ib_bytes;
-	uint8_t iwarp_bytes;
-} messages[VBD_CM_MESSAGE_COUNT] = {
-#define VBD_CM_MESSAGE_ROW(sym, json, ib_bytes, iwarp_bytes) [sym] = {json, ib_bytes, iwarp_bytes},
-	VBD_CM_MESSAGE_MAP(VBD_CM_MESSAGE_ROW)
-#undef VBD_CM_MESSAGE_ROW
-};
+VBD_ENUM_NAMES(vbd_cm_message_name, enum vbd_cm_message, VBD_CM_MESSAGE_MAP)
+static VBD_ENUM_COLUMN(uint8_t, ib_bytes_of, enum vbd_cm_message, VBD_CM_MESSAGE_MAP,
+	3) static VBD_ENUM_COLUMN(uint8_t, iwarp_bytes_of, enum vbd_cm_message, VBD_CM_MESSAGE_MAP,
+	4)
 
-const char *vbd_cm_message_name(enum vbd_cm_message message)
+	uint8_t vbd_cm_message_room(enum vbd_cm_message message, bool iwarp)
 {
-	return messages[message].name;
-}
-
-uint8_t vbd_cm_message_room(enum vbd_cm_message message, bool iwarp)
-{
-	return iwarp ? messages[message].iwarp_bytes : messages[message].ib_bytes;
+	return iwarp ? iwarp_bytes_of(message) : ib_bytes_of(message);
 }
 
 enum vbd_status vbd_private_data_check(const struct vbd_private_data *data,
@@ -30,7 +20,7 @@ enum vbd_status vbd_private_data_check(const struct vbd_private_data *data,
 		return VBD_OK;
 	return vbd_error_input(err, VBD_E_TOO_LONG, pointer,
 		"%s has %u bytes; a CM %s carries at most %u over %s", pointer, data->length_bytes,
-		messages[message].name, room, iwarp ? "iWARP" : "InfiniBand and RoCE");
+		vbd_cm_message_name(message), room, iwarp ? "iWARP" : "InfiniBand and RoCE");
 }
 
 uint8_t vbd_private_data_shown_bytes(const struct vbd_private_data *data)
