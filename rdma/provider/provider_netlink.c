@@ -37,7 +37,7 @@ struct dump {
 	struct mnl_socket *socket;
 	uint32_t *devices;
 	size_t device_count, device_room;
-	uint16_t table, entry; /* of the type that is being counted */
+	uint16_t table, entry; /* of the type that is being counted; 0: devices are listed */
 	uint64_t count;
 	uint32_t last_tid; /* the thread that made the last object; 0: none yet */
 	bool last_is_ours;
@@ -57,17 +57,11 @@ static bool is_ours(struct dump *dump, uint32_t tid)
 	return dump->last_is_ours;
 }
 
-/* Functions instead of libmnl's macros that walk attributes, which do not compile without warnings.
- */
-
-static int on_device_attr(const struct nlattr *attr, void *arg)
+static int add_device(struct dump *dump, uint32_t device)
 {
-	struct dump *dump = arg;
 	size_t room = dump->device_room ? 2 * dump->device_room : 16;
 	uint32_t *grown;
 
-	if (mnl_attr_get_type(attr) != RDMA_NLDEV_ATTR_DEV_INDEX)
-		return MNL_CB_OK;
 	if (dump->device_count == dump->device_room) {
 		grown = realloc(dump->devices, room * sizeof(*grown));
 		if (!grown)
@@ -75,50 +69,33 @@ static int on_device_attr(const struct nlattr *attr, void *arg)
 		dump->devices = grown;
 		dump->device_room = room;
 	}
-	dump->devices[dump->device_count++] = mnl_attr_get_u32(attr);
+	dump->devices[dump->device_count++] = device;
 	return MNL_CB_OK;
 }
 
-static int on_device(const struct nlmsghdr *message, void *arg)
-{
-	return mnl_attr_parse(message, 0, on_device_attr, arg);
-}
-
-static int on_object_attr(const struct nlattr *attr, void *arg)
+/* An attribute of any level: all have one enum of types. libmnl's macros that walk attributes do
+ * not compile without warnings. */
+static int on_attr(const struct nlattr *attr, void *arg)
 {
 	struct dump *dump = arg;
+	uint16_t type = mnl_attr_get_type(attr);
 
-	if (mnl_attr_get_type(attr) == RDMA_NLDEV_ATTR_RES_PID &&
-		is_ours(dump, mnl_attr_get_u32(attr)))
+	if (dump->table && (type == dump->table || type == dump->entry))
+		return mnl_attr_parse_nested(attr, on_attr, arg);
+	if (type == RDMA_NLDEV_ATTR_RES_PID && is_ours(dump, mnl_attr_get_u32(attr)))
 		dump->count++;
-	return MNL_CB_OK;
+	return type == RDMA_NLDEV_ATTR_DEV_INDEX && !dump->table
+		       ? add_device(dump, mnl_attr_get_u32(attr))
+		       : MNL_CB_OK;
 }
 
-static int on_entry(const struct nlattr *attr, void *arg)
+static int on_message(const struct nlmsghdr *message, void *arg)
 {
-	const struct dump *dump = arg;
-
-	if (mnl_attr_get_type(attr) != dump->entry)
-		return MNL_CB_OK;
-	return mnl_attr_parse_nested(attr, on_object_attr, arg);
-}
-
-static int on_table(const struct nlattr *attr, void *arg)
-{
-	const struct dump *dump = arg;
-
-	if (mnl_attr_get_type(attr) != dump->table)
-		return MNL_CB_OK;
-	return mnl_attr_parse_nested(attr, on_entry, arg);
-}
-
-static int on_objects(const struct nlmsghdr *message, void *arg)
-{
-	return mnl_attr_parse(message, 0, on_table, arg);
+	return mnl_attr_parse(message, 0, on_attr, arg);
 }
 
 /* Returns 0, or an errno, also for the kernel's refusal. @device: NULL for none */
-static int ask(struct dump *dump, uint16_t command, const uint32_t *device, mnl_cb_t cb)
+static int ask(struct dump *dump, uint16_t command, const uint32_t *device)
 {
 	static unsigned int sequence;
 	_Alignas(struct nlmsghdr) char buffer[32768];
@@ -139,7 +116,7 @@ static int ask(struct dump *dump, uint16_t command, const uint32_t *device, mnl_
 		len = mnl_socket_recvfrom(dump->socket, buffer, sizeof(buffer));
 		if (len < 0)
 			return errno;
-		rc = mnl_cb_run(buffer, (size_t)len, seq, port, cb, dump);
+		rc = mnl_cb_run(buffer, (size_t)len, seq, port, on_message, dump);
 	} while (rc == MNL_CB_OK);
 	return rc < 0 ? errno : 0;
 }
@@ -173,7 +150,7 @@ static void count_type(struct dump *dump, enum vbd_pv_object type, uint64_t *ret
 	dump->entry = types[type].entry;
 	dump->count = 0;
 	for (size_t i = 0; i < dump->device_count; i++) {
-		int rc = ask(dump, types[type].command, &dump->devices[i], on_objects);
+		int rc = ask(dump, types[type].command, &dump->devices[i]);
 
 		if (rc && rc != ENODEV)
 			errnum = rc;
@@ -191,7 +168,7 @@ enum vbd_status vbd_pv_count_objects(
 
 	if (status)
 		return status;
-	errnum = ask(&dump, RDMA_NLDEV_CMD_GET, NULL, on_device);
+	errnum = ask(&dump, RDMA_NLDEV_CMD_GET, NULL);
 	if (errnum) {
 		status = vbd_error_errno(
 			err, VBD_E_NOT_SUPPORTED, "rdma netlink", errnum, "no list of devices");
