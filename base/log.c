@@ -21,16 +21,10 @@ static struct {
 	void *observer_arg;
 } g_log = {.level = VBD_LOG_INFO};
 
-static const struct {
-	const char *name;
-	int priority;
-} levels[VBD_LOG_LEVEL_COUNT] = {
-#define VBD_LOG_LEVEL_ROW(sym, name, prio) [sym] = {name, prio},
-	VBD_LOG_LEVEL_MAP(VBD_LOG_LEVEL_ROW)
-#undef VBD_LOG_LEVEL_ROW
-};
+static VBD_ENUM_NAMES(level_name, enum vbd_log_level, VBD_LOG_LEVEL_MAP) static VBD_ENUM_COLUMN(
+	int, priority_of, enum vbd_log_level, VBD_LOG_LEVEL_MAP, 3)
 
-void vbd_log_setup(enum vbd_log_level level, enum vbd_log_format format)
+	void vbd_log_setup(enum vbd_log_level level, enum vbd_log_format format)
 {
 	atomic_store_explicit(&g_log.level, level, memory_order_relaxed);
 	g_log.format = format;
@@ -68,7 +62,7 @@ static size_t format_line(char line[VBD_LOG_LINE_BYTES], enum vbd_log_level leve
 {
 	char when[VBD_TIME_TEXT_BYTES];
 	char escaped[2 * TEXT_BYTES];
-	const char *name = levels[level].name;
+	const char *name = level_name(level);
 	const int most = OBJECT_BYTES;
 	int len = 0;
 
@@ -83,8 +77,8 @@ static size_t format_line(char line[VBD_LOG_LINE_BYTES], enum vbd_log_level leve
 			when, name, most, object, escaped);
 		break;
 	case VBD_LOG_JOURNAL:
-		len = snprintf(line, VBD_LOG_LINE_BYTES, "<%d>%.*s: %s\n", levels[level].priority,
-			most, object, text);
+		len = snprintf(line, VBD_LOG_LINE_BYTES, "<%d>%.*s: %s\n", priority_of(level), most,
+			object, text);
 		break;
 	case VBD_LOG_TEXT:
 		len = snprintf(line, VBD_LOG_LINE_BYTES, "%s %-7s %.*s: %s\n", when, name, most,

@@ -82,10 +82,6 @@ void vbd_conn_remember(
 void vbd_conn_rename_cause(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);
 
-/** vbd_conn_name_cause - replace a flush as the cause by the event that led to it */
-void vbd_conn_name_cause(
-	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);
-
 /** vbd_conn_refusal_disproved - something else explains why the QP is in ERR */
 void vbd_conn_refusal_disproved(struct vbd_conn *conn);
 

@@ -105,13 +105,6 @@ void vbd_conn_rename_cause(
 	vbd_conn_remember(conn, event, cause);
 }
 
-void vbd_conn_name_cause(
-	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
-{
-	if (conn->reason_pending)
-		vbd_conn_rename_cause(conn, event, cause);
-}
-
 void vbd_conn_refusal_disproved(struct vbd_conn *conn)
 {
 	if (conn->refusal == VBD_REFUSAL_QP_STATE)

@@ -430,8 +430,9 @@ static void record_cause(struct vbd_conn *conn, const struct vbd_conn_rule *rule
 		vbd_conn_remember(conn, event, cause);
 	else if (rule->action == VBD_CONN_DO_COUNT)
 		vbd_conn_count_error(conn, event, cause);
-	else if (rule->action == VBD_CONN_DO_NAME_CAUSE)
-		vbd_conn_name_cause(conn, event, cause);
+	else if (rule->action == VBD_CONN_DO_NAME_CAUSE && conn->reason_pending)
+		/* A flush is replaced as the cause by the event that led to it. */
+		vbd_conn_rename_cause(conn, event, cause);
 	else if (rule->action == VBD_CONN_DO_IGNORE)
 		vbd_log(VBD_LOG_DEBUG, "conn", "%llu ignores %s in %s: %s",
 			(unsigned long long)conn->id, vbd_conn_event_name(event),

@@ -350,21 +350,11 @@ enum vbd_cm_meaning vbd_cm_meaning(int type, int64_t status, bool established, b
 
 /* Reasons for the end of a connection, and refusals: rdma/names/reason.h. */
 
-struct reason_row {
-	enum vbd_status status;
-	bool clean;
+static const enum vbd_status reason_statuses[] = {VBD_OK,
+#define VBD_REASON_STATUS(sym, clean, outcome) VBD_E_##sym,
+	VBD_REASON_MAP(VBD_REASON_STATUS)
+#undef VBD_REASON_STATUS
 };
-
-static const struct reason_row reason_rows[VBD_REASON_COUNT] = {[VBD_REASON_NONE] = {VBD_OK, true},
-#define VBD_REASON_ROW(sym, clean, outcome) [VBD_REASON_##sym] = {VBD_E_##sym, clean},
-	VBD_REASON_MAP(VBD_REASON_ROW)
-#undef VBD_REASON_ROW
-};
-
-static const struct reason_row *reason_row_of(enum vbd_reason reason)
-{
-	return &reason_rows[(unsigned int)reason < VBD_REASON_COUNT ? reason : VBD_REASON_NONE];
-}
 
 const char *vbd_reason_name(enum vbd_reason reason)
 {
@@ -382,12 +372,18 @@ const char *vbd_reason_text(enum vbd_reason reason)
 
 enum vbd_status vbd_reason_status(enum vbd_reason reason)
 {
-	return reason_row_of(reason)->status;
+	return (unsigned int)reason < VBD_REASON_COUNT ? reason_statuses[reason] : VBD_OK;
 }
 
 bool vbd_reason_clean(enum vbd_reason reason)
 {
-	return reason_row_of(reason)->clean;
+	static const bool clean[] = {true,
+#define VBD_REASON_CLEAN(sym, clean, outcome) clean,
+		VBD_REASON_MAP(VBD_REASON_CLEAN)
+#undef VBD_REASON_CLEAN
+	};
+
+	return (unsigned int)reason >= VBD_REASON_COUNT || clean[reason];
 }
 
 enum vbd_reason vbd_reason_of_status(enum vbd_status status)
@@ -397,7 +393,7 @@ enum vbd_reason vbd_reason_of_status(enum vbd_status status)
 	if (status == VBD_E_INTERNAL)
 		return VBD_REASON_PROTOCOL_ERROR;
 	for (unsigned int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
-		if (reason_rows[i].status == status)
+		if (reason_statuses[i] == status)
 			return (enum vbd_reason)i;
 	}
 	return VBD_REASON_LOCAL_ERROR;

@@ -125,20 +125,6 @@ struct vbd_endpoint_params vbd_endpoint_params_default(void)
 static void step_error(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
 	enum vbd_reason reason, const struct vbd_error *error);
 
-/* Sets the state; nothing else does. */
-static void set_state(
-	struct vbd_endpoint *endpoint, enum vbd_endpoint_state next, enum vbd_endpoint_event event)
-{
-	if (endpoint->state == next)
-		return;
-	vbd_log(VBD_LOG_DEBUG, "endpoint", "%llu %s -> %s (%s)", (unsigned long long)endpoint->id,
-		vbd_endpoint_state_name(endpoint->state), vbd_endpoint_state_name(next),
-		vbd_endpoint_event_name(event));
-	endpoint->state = next;
-	if (vbd_endpoint_state_ended(next))
-		endpoint->ended_ns = vbd_clock_mono_ns();
-}
-
 static void drain(struct vbd_endpoint *endpoint)
 {
 	stop_listening(endpoint);
@@ -205,7 +191,13 @@ static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
 
 	if (rule->next != old)
 		vbd_qp_remember(&endpoint->qp, reason, cause);
-	set_state(endpoint, rule->next, event);
+	if (rule->next != old)
+		vbd_log(VBD_LOG_DEBUG, "endpoint", "%llu %s -> %s (%s)",
+			(unsigned long long)endpoint->id, vbd_endpoint_state_name(old),
+			vbd_endpoint_state_name(rule->next), vbd_endpoint_event_name(event));
+	endpoint->state = rule->next;
+	if (rule->next != old && vbd_endpoint_state_ended(rule->next))
+		endpoint->ended_ns = vbd_clock_mono_ns();
 	if (perform(endpoint, rule->action, &error) != VBD_OK) {
 		step_error(
 			endpoint, VBD_ENDPOINT_EV_CALL_FAILED, VBD_REASON_RESOURCE_ERROR, &error);
