@@ -229,7 +229,8 @@ void vbd_slabs_give(struct vbd_slabs *slabs, struct vbd_slab_range *range)
 	change(&slabs->taken_bytes, grains * VBD_SLAB_GRAIN_BYTES, 0);
 	vbd_list_remove(&slab->link);
 	vbd_list_prepend(&slabs->list, &slab->link);
-	is_spare = is_empty(slab) &&
+	/* To register one again would take the time of the control thread. */
+	is_spare = slabs != slabs->pd->messages && is_empty(slab) &&
 		   (needs_own_slab(slabs, range->size_bytes) || has_other_spare(slabs, slab));
 	if (is_spare)
 		remove_slab(slabs, slab);

@@ -55,7 +55,7 @@ void vbd_slabs_give(struct vbd_slabs *slabs, struct vbd_slab_range *range);
 /*
  * Messages whose bytes came in an API request and don't fit into the work request have ranges too.
  * Their slabs are small and used by the control thread only, so that no call takes long
- * (docs/internals/blocking.md).
+ * (docs/internals/blocking.md), and stay until the end of the protection domain.
  */
 
 #define VBD_MESSAGE_SLAB_BYTES ((size_t)64 << 10)

@@ -652,7 +652,7 @@ RIG_TEST(test_device__messages_have_memory_each)
 	vbd_message_give(pd, &more);
 	for (int i = 0; i < VBD_MESSAGES_MAX; i++)
 		vbd_message_give(pd, &ranges[i]);
-	assert_int_equal(fake_live().mrs, 1);
+	assert_int_equal(fake_live().mrs, VBD_MESSAGES_MAX / 4);
 }
 
 RIG_TEST(test_device__memory_of_messages_that_can_not_be_made_leaves_nothing)
