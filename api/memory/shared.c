@@ -39,7 +39,7 @@ static void encode_pd(struct vbd_encoder *out, const void *item)
 	vbd_put_object(out, &shared->object);
 	vbd_put_reference(out, "device", pd->device->id, pd->device->name);
 	vbd_put_bool(out, "default", pd->is_default);
-	vbd_put_u64(out, "user_count", pd->is_default ? vbd_pd_users(pd) : users.total);
+	vbd_put_u64(out, "user_count", pd->is_default ? pd->refs : users.total);
 	vbd_put_time(out, "created_at", shared->object.created_ns);
 }
 

@@ -69,7 +69,7 @@ static void prepare(struct vbd_call *call)
 {
 	struct vbd_srq_creation *creation = VBD_CONTAINER_OF(call, struct vbd_srq_creation, call);
 
-	(void)!vbd_srq_prepare(creation->srq, &creation->error);
+	(void)!vbd_mem_prepare(&creation->srq->mem, &creation->error);
 }
 
 /* A client may have deleted the PD or the CQ, and the device may have gone, while the call thread

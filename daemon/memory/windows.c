@@ -155,7 +155,7 @@ static void on_deadline(void *arg)
 		"the work request of window %llu did not complete in %u ms",
 		(unsigned long long)record->object.id, record->timeout_ms);
 	if (record->late) {
-		record->qp->ops->end_failed(record->qp, &error, 0);
+		record->qp->ops->end(record->qp, &error, 0);
 		return;
 	}
 	record->late = true;

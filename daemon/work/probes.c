@@ -127,7 +127,7 @@ static void end_connection(struct vbd_probe_record *record)
 	(void)vbd_error_set(&error, VBD_E_TIMED_OUT,
 		"probe %llu did not complete in %u ms: the peer does not answer the ping",
 		(unsigned long long)record->object.id, record->timeout_ms);
-	record->connection->conn->qp.ops->end_failed(&record->connection->conn->qp, &error, 0);
+	record->connection->conn->qp.ops->end(&record->connection->conn->qp, &error, 0);
 }
 
 static void stop(struct vbd_probe_record *record, bool late)

@@ -94,14 +94,13 @@ static void end_connection(struct vbd_transfer_record *record)
 			"transfer %llu did not complete in %u ms, and its work requests can't be "
 			"cancelled",
 			id, record->timeout_ms);
-		record->qp->ops->end_failed(record->qp, &error, record->object.id);
 	} else {
 		(void)vbd_error_set(&error, VBD_E_CANCELLED,
 			"transfer %llu was cancelled, and only the end of its queue pair takes "
 			"its work requests back",
 			id);
-		record->qp->ops->close(record->qp, &error, record->object.id);
 	}
+	record->qp->ops->end(record->qp, &error, record->object.id);
 }
 
 static void stop(struct vbd_transfer_record *record, bool late)

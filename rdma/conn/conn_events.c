@@ -302,27 +302,22 @@ static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *e
 		vbd_reason_name(conn->qp.reason));
 }
 
-static void end_failed(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
+static void end(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
 {
 	const struct vbd_cause cause = {.error = why, .op = -1, .transfer = transfer};
+	bool cancelled = why->status == VBD_E_CANCELLED;
 
-	vbd_conn_step(conn_of(qp), VBD_CONN_EV_CALL_FAILED, &cause);
-}
-
-static void close_conn(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
-{
-	const struct vbd_cause cause = {.error = why, .op = -1, .transfer = transfer};
-
-	vbd_conn_notef(conn_of(qp), VBD_TIMELINE_COMMAND, "cancel", "transfer %llu",
-		(unsigned long long)transfer);
-	vbd_conn_step(conn_of(qp), VBD_CONN_EV_CMD_CLOSE, &cause);
+	if (cancelled)
+		vbd_conn_notef(conn_of(qp), VBD_TIMELINE_COMMAND, "cancel", "transfer %llu",
+			(unsigned long long)transfer);
+	vbd_conn_step(
+		conn_of(qp), cancelled ? VBD_CONN_EV_CMD_CLOSE : VBD_CONN_EV_CALL_FAILED, &cause);
 }
 
 const struct vbd_qp_ops vbd_conn_qp_ops = {
 	.owner = "connection",
 	.check_usable = check_usable,
-	.end_failed = end_failed,
-	.close = close_conn,
+	.end = end,
 	.on_error = on_error,
 	.on_async = on_async,
 	.check = check,

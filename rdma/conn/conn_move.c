@@ -73,7 +73,7 @@ enum vbd_conn_event vbd_conn_move(struct vbd_conn *conn)
 		(void)!vbd_conn_qp_attach(conn, &conn->manual->failure);
 		return VBD_CONN_NO_EVENT;
 	case IBV_QPS_RTR:
-		(void)!vbd_conn_qp_call_rtr(conn, &conn->manual->failure);
+		(void)!vbd_conn_qp_go_rtr(conn, &conn->manual->failure);
 		return VBD_CONN_NO_EVENT;
 	case IBV_QPS_RTS:
 		return go_up(conn);

@@ -220,15 +220,12 @@ enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err
 enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_conn_qp_call_rtr - move the QP to RTR on a call thread
+ * vbd_conn_qp_go_rtr - move the QP to RTR at once, if the kernel knows the peer's hardware address;
+ * else on a call thread, and `calling` is set
  *
- * On RoCE the kernel resolves the peer's hardware address, which blocks for up to a second
- * (ib_resolve_eth_dmac() in core/verbs.c, 6.1). A failure of the call is in call_status.
+ * On RoCE the kernel resolves the address, which blocks for up to a second (ib_resolve_eth_dmac()
+ * in core/verbs.c, 6.1). A failure of the call is in its status.
  */
-enum vbd_status vbd_conn_qp_call_rtr(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_conn_qp_go_rtr - move the QP to RTR at once, if the kernel knows the peer's hardware
- * address; else `calling` is set by vbd_conn_qp_call_rtr() */
 enum vbd_status vbd_conn_qp_go_rtr(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_qp_attach - move the QP to INIT, post its receives, attach it to the worker; after a

@@ -188,16 +188,6 @@ static enum vbd_status call_rtr(
 	return vbd_conn_call(conn, VBD_CONN_CALLS_RTR, rtr_work, &args, err);
 }
 
-enum vbd_status vbd_conn_qp_call_rtr(struct vbd_conn *conn, struct vbd_error *err)
-{
-	struct ibv_qp_attr attr;
-	enum vbd_status status;
-	int mask;
-
-	status = set_attributes(conn, IBV_QPS_RTR, &attr, &mask, err);
-	return status ? status : call_rtr(conn, &attr, mask, err);
-}
-
 enum vbd_status vbd_conn_qp_go_rtr(struct vbd_conn *conn, struct vbd_error *err)
 {
 	struct ibv_qp_attr attr;
@@ -207,7 +197,9 @@ enum vbd_status vbd_conn_qp_go_rtr(struct vbd_conn *conn, struct vbd_error *err)
 	status = set_attributes(conn, IBV_QPS_RTR, &attr, &mask, err);
 	if (status)
 		return status;
-	if (!(mask & IBV_QP_AV) || !vbd_neighbour_is_known(conn->qp.device, &attr.ah_attr))
+	/* No message of the peer of a manual bring-up says that there is one. */
+	if (conn->manual || !(mask & IBV_QP_AV) ||
+		!vbd_neighbour_is_known(conn->qp.device, &attr.ah_attr))
 		return call_rtr(conn, &attr, mask, err);
 	status = vbd_pv_modify_qp(conn->qp.ibv_qp, &attr, mask, err);
 	if (!status)

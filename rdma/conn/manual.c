@@ -211,25 +211,18 @@ static enum vbd_status choose_psn(
 	return VBD_OK;
 }
 
-/* iWARP QPs need the TCP connection that the CM of iWARP makes. */
-static enum vbd_status check_device(const struct vbd_device *device, struct vbd_error *err)
-{
-	enum vbd_status status = vbd_device_usable(device, err);
-
-	if (status)
-		return status;
-	return vbd_device_require(device, VBD_CAP_MANUAL_BRINGUP, err);
-}
-
 enum vbd_status vbd_manual_choose(const struct vbd_device *device,
 	const struct vbd_manual_params *params, struct vbd_manual_local *ret_local,
 	struct vbd_error *err)
 {
 	struct vbd_manual_local local = {
 		.port_num = params->port_num, .pkey_index = params->pkey_index, .sl = params->sl};
-	enum vbd_status status = check_device(device, err);
+	enum vbd_status status = vbd_device_usable(device, err);
 	struct vbd_port port;
 
+	/* iWARP QPs need the TCP connection that the CM of iWARP makes. */
+	if (!status)
+		status = vbd_device_require(device, VBD_CAP_MANUAL_BRINGUP, err);
 	if (status)
 		return status;
 	if (params->port_num < 1 || params->port_num > device->attr.phys_port_cnt)

@@ -74,15 +74,6 @@ enum vbd_status vbd_srq_plan(struct vbd_pd *pd, const struct vbd_srq_params *par
 	return VBD_OK;
 }
 
-enum vbd_status vbd_srq_prepare(struct vbd_srq *srq, struct vbd_error *err)
-{
-	enum vbd_status status = vbd_mem_prepare(&srq->mem, err);
-
-	if (status)
-		vbd_mem_unprepare(&srq->mem);
-	return status;
-}
-
 enum vbd_status vbd_srq_open(
 	struct vbd_srq *srq, uint64_t id, struct vbd_cq *cq, struct vbd_error *err)
 {

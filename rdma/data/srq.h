@@ -104,14 +104,11 @@ struct vbd_srq_params {
  * vbd_srq_plan - control; an SRQ without memory for its receives, and without a queue
  * @pd: gets the references of the SRQ and of its memory
  *
- * vbd_srq_prepare() and vbd_srq_open() follow; vbd_srq_destroy() may follow each of them.
+ * vbd_mem_prepare() of its `mem` and vbd_srq_open() follow; vbd_srq_destroy() may follow each of
+ * them.
  */
 enum vbd_status vbd_srq_plan(struct vbd_pd *pd, const struct vbd_srq_params *params,
 	struct vbd_srq **ret_srq, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_srq_prepare - any thread; allocate and register the memory of a planned SRQ. Takes time in
- * proportion to its size. After a failure it may be called again. */
-enum vbd_status vbd_srq_prepare(struct vbd_srq *srq, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_srq_open - control; a prepared SRQ gets its queue and its receives. Not added to its worker

@@ -170,7 +170,11 @@ enum vbd_status vbd_mem_prepare(struct vbd_mem *mem, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_mem_allocate(mem, err);
 
-	return status ? status : reg(mem, mem->pd, err);
+	if (!status)
+		status = reg(mem, mem->pd, err);
+	if (status)
+		vbd_mem_unprepare(mem);
+	return status;
 }
 
 void vbd_mem_unprepare(struct vbd_mem *mem)

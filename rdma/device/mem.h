@@ -69,8 +69,7 @@ enum vbd_status vbd_mem_register(
  * vbd_mem_deregister() returns it. */
 void vbd_mem_plan(struct vbd_mem *mem, struct vbd_pd *pd);
 
-/** vbd_mem_prepare - any thread; allocate and register. vbd_mem_unprepare() follows also if this
- * fails. */
+/** vbd_mem_prepare - any thread; allocate and register; a failure leaves nothing */
 enum vbd_status vbd_mem_prepare(struct vbd_mem *mem, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_mem_unprepare - any thread; deregister and unmap; harmless if there is nothing */

@@ -60,7 +60,7 @@ void vbd_pd_delete(struct vbd_pd *pd)
 {
 	vbd_list_remove(&pd->fabric_link);
 	pd->delete_pending = true;
-	if (vbd_pd_users(pd) == 0)
+	if (pd->refs == 0)
 		vbd_pd_destroy(pd);
 	else
 		pd->losing = true;
@@ -68,7 +68,7 @@ void vbd_pd_delete(struct vbd_pd *pd)
 
 void vbd_pd_revoke(struct vbd_pd *pd)
 {
-	pd->losing = vbd_pd_users(pd) > 0;
+	pd->losing = pd->refs > 0;
 	if (!pd->losing)
 		let_go(pd);
 }
@@ -84,18 +84,13 @@ void vbd_pd_unref(struct vbd_pd *pd)
 	struct vbd_device *device = pd->device;
 
 	pd->refs--;
-	if (pd->losing && vbd_pd_users(pd) == 0) {
+	if (pd->losing && pd->refs == 0) {
 		if (pd->delete_pending)
 			vbd_pd_destroy(pd);
 		else
 			vbd_pd_revoke(pd);
 	}
 	vbd_device_unref(device);
-}
-
-unsigned int vbd_pd_users(const struct vbd_pd *pd)
-{
-	return pd->refs;
 }
 
 /* "pd 3 (video)", or "the default pd of rxe0" */

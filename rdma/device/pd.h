@@ -56,9 +56,6 @@ void vbd_pd_delete(struct vbd_pd *pd);
 void vbd_pd_ref(struct vbd_pd *pd);
 void vbd_pd_unref(struct vbd_pd *pd);
 
-/** vbd_pd_users - the number of users */
-unsigned int vbd_pd_users(const struct vbd_pd *pd);
-
 /**
  * vbd_pd_require_same - VBD_OK, or pd_mismatch
  * @one:   the name of the owner of @a ("connection 3"), @other the same of @b

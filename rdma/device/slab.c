@@ -71,13 +71,11 @@ static enum vbd_status make_slab(const struct vbd_slabs *slabs, size_t grains,
 	slab->mem.pd = slabs->pd;
 	vbd_list_init(&slab->link);
 	status = vbd_mem_prepare(&slab->mem, err);
-	if (status) {
-		vbd_mem_unprepare(&slab->mem);
+	if (status)
 		free(slab);
-		return status;
-	}
-	*ret_slab = slab;
-	return VBD_OK;
+	else
+		*ret_slab = slab;
+	return status;
 }
 
 static void add_slab(struct vbd_slabs *slabs, struct vbd_slab *slab)

@@ -55,7 +55,7 @@ enum vbd_status vbd_fabric_check_cq(const struct vbd_device *device, uint32_t de
 void vbd_fabric_delete_cq(struct vbd_fabric *fabric, struct vbd_cq *cq);
 
 /**
- * vbd_fabric_plan_srq - a shared receive queue that vbd_srq_prepare() makes ready for
+ * vbd_fabric_plan_srq - a shared receive queue whose memory vbd_mem_prepare() makes ready for
  * vbd_fabric_add_srq(); not_supported, or out_of_range, naming the device; bad_value
  * @cq: that it is meant for; NULL for a CQ of the fabric
  */

@@ -34,11 +34,9 @@ struct vbd_qp_ops {
 	/* VBD_OK if work may be posted now, else wrong_state with the pointer "/connection" or
 	 * "/endpoint". */
 	enum vbd_status (*check_usable)(const struct vbd_qp *qp, struct vbd_error *err);
-	/* End the owner: work requests of @transfer do not complete; 0: those of no transfer. */
-	void (*end_failed)(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer);
-	/* Close the owner, since only that takes back the work requests of @transfer, which a
-	 * client cancelled: @why. */
-	void (*close)(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer);
+	/* End the owner: work requests of @transfer (0: of none) do not complete. A client may want
+	 * that, as only the end takes them back: @why is VBD_E_CANCELLED. */
+	void (*end)(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer);
 
 	/* Notifications. */
 

@@ -272,25 +272,20 @@ static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *e
 		(unsigned long long)endpoint->id, vbd_endpoint_state_name(endpoint->state));
 }
 
-static void end_failed(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
+static void end(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
 {
 	const struct vbd_cause cause = {.error = why, .op = -1, .transfer = transfer};
 
-	step(endpoint_of(qp), VBD_ENDPOINT_EV_WC_ERROR, vbd_reason_of_status(why->status), &cause);
-}
-
-static void close_endpoint(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
-{
-	const struct vbd_cause cause = {.error = why, .op = -1, .transfer = transfer};
-
-	step(endpoint_of(qp), VBD_ENDPOINT_EV_CMD_CLOSE, VBD_REASON_CANCELLED, &cause);
+	step(endpoint_of(qp),
+		why->status == VBD_E_CANCELLED ? VBD_ENDPOINT_EV_CMD_CLOSE
+					       : VBD_ENDPOINT_EV_WC_ERROR,
+		vbd_reason_of_status(why->status), &cause);
 }
 
 static const struct vbd_qp_ops qp_ops = {
 	.owner = "endpoint",
 	.check_usable = check_usable,
-	.end_failed = end_failed,
-	.close = close_endpoint,
+	.end = end,
 	.on_error = on_error,
 	.on_async = on_async,
 	.on_drained = on_drained,

@@ -114,7 +114,7 @@ RIG_TEST(test_caps__a_domain_holds_its_device_as_long_as_it_is_used)
 	assert_int_equal(vbd_message_take(used, 100, &range, &rig->err), VBD_OK);
 	vbd_message_give(used, &range);
 	vbd_pd_ref(used);
-	assert_int_equal(vbd_pd_users(used), 1);
+	assert_int_equal(used->refs, 1);
 	fake_device_unplug(rig->device);
 	unit_rescan(rig->fabric);
 	vbd_pd_revoke(idle);

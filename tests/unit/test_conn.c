@@ -870,7 +870,7 @@ RIG_TEST(test_conn__an_error_from_above_ends_every_state)
 		struct vbd_error why = {.source = VBD_SOURCE_DEADLINE};
 
 		(void)vbd_error_set(&why, VBD_E_TIMED_OUT, "the transfer's deadline");
-		rc->conn->qp.ops->end_failed(&rc->conn->qp, &why, 42);
+		rc->conn->qp.ops->end(&rc->conn->qp, &why, 42);
 		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_TIMED_OUT);
 		assert_int_equal(rc->conn->qp.first_error.transfer, 42);
 	}

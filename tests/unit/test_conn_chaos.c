@@ -198,7 +198,7 @@ static void command(struct chaos *chaos, struct rig_conn *rc)
 		break;
 	case 3:
 		(void)vbd_error_set(&why, VBD_E_TIMED_OUT, "chaos");
-		rc->conn->qp.ops->end_failed(&rc->conn->qp, &why, 7);
+		rc->conn->qp.ops->end(&rc->conn->qp, &why, 7);
 		break;
 	case 4:
 		vbd_conn_refresh_qp(rc->conn);

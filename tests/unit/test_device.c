@@ -630,7 +630,7 @@ RIG_TEST(test_device__huge_pages_that_can_not_be_had_are_no_fault_of_the_registr
 RIG_TEST(test_device__messages_have_memory_each)
 {
 	struct vbd_pd *pd = device_of(rig)->pd;
-	unsigned int users = vbd_pd_users(pd);
+	unsigned int users = pd->refs;
 	struct vbd_slab_range ranges[VBD_MESSAGES_MAX], more = {0};
 	struct vbd_error err = {0};
 
@@ -642,7 +642,7 @@ RIG_TEST(test_device__messages_have_memory_each)
 	}
 	for (int i = 0; i < VBD_MESSAGES_MAX; i++)
 		assert_int_equal(ranges[i].addr[VBD_MESSAGE_BYTES_MAX - 1], i);
-	assert_int_equal(vbd_pd_users(pd), users);
+	assert_int_equal(pd->refs, users);
 	assert_int_equal(vbd_message_take(pd, 1, &more, &err), VBD_E_TOO_MANY_REQUESTS);
 	assert_int_equal(err.limit, VBD_MESSAGES_MAX);
 	assert_int_equal(vbd_message_take(pd, 1, &more, NULL), VBD_E_TOO_MANY_REQUESTS);

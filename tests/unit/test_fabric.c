@@ -662,9 +662,9 @@ RIG_TEST(test_fabric__protection_domains_that_differ_are_named)
 		vbd_pd_require_same(pd, "srq 1", device->pd, "it", &err), VBD_E_PD_MISMATCH);
 	assert_string_equal(
 		err.text, "srq 1 is in pd 2 (video), and it is in the default pd of fake0");
-	assert_int_equal(vbd_pd_users(pd), 0);
+	assert_int_equal(pd->refs, 0);
 	vbd_pd_ref(pd);
-	assert_int_equal(vbd_pd_users(pd), 1);
+	assert_int_equal(pd->refs, 1);
 	vbd_pd_delete(pd);
 	assert_null(vbd_fabric_pd(rig->fabric, 2));
 	assert_int_equal(fake_live().pds, 2);
@@ -733,7 +733,7 @@ RIG_TEST(test_fabric__an_srq_of_another_pd_is_named_in_full)
 
 	assert_int_equal(vbd_fabric_make_pd(rig->fabric, device, &pd, &rig->err), VBD_OK);
 	assert_int_equal(vbd_fabric_plan_srq(device->pd, NULL, &how, &srq, &rig->err), VBD_OK);
-	assert_int_equal(vbd_srq_prepare(srq, &rig->err), VBD_OK);
+	assert_int_equal(vbd_mem_prepare(&srq->mem, &rig->err), VBD_OK);
 	assert_int_equal(vbd_fabric_add_srq(rig->fabric, srq, NULL, &rig->err), VBD_OK);
 	srq->id = UINT64_MAX;
 	params.qp.srq_id = srq->id;

@@ -302,7 +302,7 @@ SVC_TEST(test_services_probes__a_clean_end_of_the_connection_is_one_of_the_probe
 	spec = endless(pair.active);
 	record = begin(svc, &spec);
 	(void)vbd_error_set(&error, VBD_E_TIMED_OUT, "as if");
-	pair.active->conn->qp.ops->end_failed(&pair.active->conn->qp, &error, 0);
+	pair.active->conn->qp.ops->end(&pair.active->conn->qp, &error, 0);
 	wait_for_end(svc, record);
 	assert_int_equal(record->state, VBD_PROBE_FAILED);
 	assert_int_equal(record->error.status, VBD_E_TIMED_OUT);

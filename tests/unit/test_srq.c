@@ -19,7 +19,7 @@ static struct vbd_srq *make(struct rig *rig, uint32_t limit)
 
 	fake_one_thread();
 	assert_int_equal(vbd_fabric_plan_srq(pd, NULL, &params, &srq, &rig->err), VBD_OK);
-	assert_int_equal(vbd_srq_prepare(srq, &rig->err), VBD_OK);
+	assert_int_equal(vbd_mem_prepare(&srq->mem, &rig->err), VBD_OK);
 	assert_int_equal(vbd_fabric_add_srq(rig->fabric, srq, NULL, &rig->err), VBD_OK);
 	rig_settle(rig);
 	return srq;
@@ -88,7 +88,7 @@ RIG_TEST(test_srq__the_last_to_use_a_deleted_cq_takes_it_along)
 
 	assert_int_equal(vbd_fabric_make_cq(rig->fabric, device, 64, &cq, &rig->err), VBD_OK);
 	assert_int_equal(vbd_fabric_plan_srq(device->pd, cq, &params, &srq, &rig->err), VBD_OK);
-	assert_int_equal(vbd_srq_prepare(srq, &rig->err), VBD_OK);
+	assert_int_equal(vbd_mem_prepare(&srq->mem, &rig->err), VBD_OK);
 	assert_int_equal(vbd_fabric_add_srq(rig->fabric, srq, cq, &rig->err), VBD_OK);
 	rig_settle(rig);
 	vbd_fabric_delete_cq(rig->fabric, cq);
