@@ -45,7 +45,7 @@ void vbd_transfer_first_error(
 
 	*ret_first = (struct vbd_first_error){.op = -1};
 	/* A flush, as after a cancel, is never the first error. */
-	if (transfer->wc_status < 0 || vbd_wc_status_is_flush(transfer->wc_status))
+	if (transfer->wc_status < 0 || transfer->wc_status == IBV_WC_WR_FLUSH_ERR)
 		return;
 	vbd_transfer_problem(&record->object, &ret_first->error);
 	ret_first->error.source = VBD_SOURCE_WC;

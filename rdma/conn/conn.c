@@ -148,7 +148,7 @@ enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
 	conn->passive = true;
 	conn->state = VBD_CONN_REQUESTED;
 	conn->cm_id = request->id;
-	vbd_account_adopt(&conn->account, VBD_PV_CM_ID);
+	vbd_account_hand_over(NULL, &conn->account, VBD_PV_CM_ID);
 	vbd_pv_set_id_context(conn->cm_id, &conn->tag);
 	vbd_conn_cm_take_device(conn);
 	vbd_conn_cm_take_addresses(conn);

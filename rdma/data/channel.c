@@ -257,7 +257,7 @@ static void check_drained(struct vbd_channel *channel)
 	if (channel->probe)
 		channel->probe_ops->drained(channel->probe);
 	if (channel->heartbeat)
-		vbd_heartbeat_stop(channel->heartbeat);
+		vbd_heap_remove(&channel->worker->heartbeats, &channel->heartbeat->due);
 	channel->gone = true;
 	end_busy_polling(channel);
 	vbd_list_remove(&channel->repost_link);

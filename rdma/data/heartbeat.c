@@ -13,11 +13,6 @@ void vbd_heartbeat_started(struct vbd_heartbeat *heartbeat)
 	vbd_heartbeat_look_again(heartbeat, heartbeat->alive_ns + heartbeat->interval_ns);
 }
 
-void vbd_heartbeat_stop(struct vbd_heartbeat *heartbeat)
-{
-	vbd_heap_remove(&heartbeat->worker->heartbeats, &heartbeat->due);
-}
-
 void vbd_heartbeat_alive(struct vbd_heartbeat *heartbeat)
 {
 	heartbeat->alive_ns = vbd_worker_now_ns(heartbeat->worker);
@@ -32,6 +27,6 @@ void vbd_heartbeat_answered(struct vbd_heartbeat *heartbeat)
 	/* The look that waits is the one that would give the heartbeat up, which is later. */
 	if (!heartbeat->due.queued)
 		return;
-	vbd_heartbeat_stop(heartbeat);
+	vbd_heap_remove(&heartbeat->worker->heartbeats, &heartbeat->due);
 	vbd_heartbeat_look_again(heartbeat, heartbeat->alive_ns + heartbeat->interval_ns);
 }

@@ -44,9 +44,6 @@ struct vbd_heartbeat {
 /** vbd_heartbeat_started - handle the start command */
 void vbd_heartbeat_started(struct vbd_heartbeat *heartbeat);
 
-/** vbd_heartbeat_stop - the channel is drained. Harmless at rest. */
-void vbd_heartbeat_stop(struct vbd_heartbeat *heartbeat);
-
 /** vbd_heartbeat_alive - the peer gave a sign of life */
 void vbd_heartbeat_alive(struct vbd_heartbeat *heartbeat);
 

@@ -162,11 +162,6 @@ const char *vbd_wc_status_name(int status)
 	return row ? row->name.name : "IBV_WC_UNKNOWN";
 }
 
-bool vbd_wc_status_is_flush(int status)
-{
-	return status == IBV_WC_WR_FLUSH_ERR;
-}
-
 const char *vbd_wc_status_text(int status)
 {
 	const struct wc_status *row = wc_status_of(status);

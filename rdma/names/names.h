@@ -85,9 +85,6 @@ const char *vbd_sidr_status_name(int status);
 /** vbd_wc_status_name - "IBV_WC_REM_ACCESS_ERR" for an enum ibv_wc_status */
 const char *vbd_wc_status_name(int status);
 
-/** vbd_wc_status_is_flush - did the queue pair end before the work request was processed? */
-bool vbd_wc_status_is_flush(int status);
-
 /** vbd_wc_status_text - the meaning of the status */
 const char *vbd_wc_status_text(int status);
 

@@ -22,15 +22,11 @@ void vbd_account_destroyed(struct vbd_account *account, enum vbd_pv_object type)
 	(void)atomic_fetch_sub_explicit(&held[type], 1, memory_order_relaxed);
 }
 
-void vbd_account_adopt(struct vbd_account *account, enum vbd_pv_object type)
-{
-	account->held[type]++;
-}
-
 void vbd_account_hand_over(
 	struct vbd_account *from, struct vbd_account *to, enum vbd_pv_object type)
 {
-	from->held[type]--;
+	if (from)
+		from->held[type]--;
 	if (to)
 		to->held[type]++;
 }

@@ -44,11 +44,8 @@ struct vbd_account {
 void vbd_account_made(struct vbd_account *account, enum vbd_pv_object type);
 void vbd_account_destroyed(struct vbd_account *account, enum vbd_pv_object type);
 
-/** vbd_account_adopt - the owner takes over an object that was made without an owner; any thread */
-void vbd_account_adopt(struct vbd_account *account, enum vbd_pv_object type);
-
-/** vbd_account_hand_over - an object of @from is one of @to from now on, or without an owner if @to
- * is NULL; any thread */
+/** vbd_account_hand_over - an object of @from is one of @to from now on; NULL: without an owner;
+ * any thread */
 void vbd_account_hand_over(
 	struct vbd_account *from, struct vbd_account *to, enum vbd_pv_object type);
 
