@@ -58,14 +58,7 @@ static void close_context(struct vbd_device *device)
 	device->context = NULL;
 	device->closing = NULL;
 	vbd_account_hand_over(&device->account, NULL, VBD_PV_CONTEXT);
-	if (device->ops->close) {
-		device->ops->close(device, context, closing, device->ops_arg);
-		return;
-	}
-	free(closing);
-	vbd_pv_close_device(NULL, context);
-	if (device->state == VBD_DEVICE_REMOVING)
-		vbd_device_closed(device);
+	device->ops->close(device, context, closing, device->ops_arg);
 }
 
 /*
@@ -337,8 +330,7 @@ void vbd_device_closed(struct vbd_device *device)
 {
 	device->state = VBD_DEVICE_REMOVED;
 	device->removed_ns = vbd_clock_mono_ns();
-	if (device->ops->closed)
-		device->ops->closed(device, device->ops_arg);
+	device->ops->closed(device, device->ops_arg);
 }
 
 bool vbd_device_begin_removal(struct vbd_device *device)
@@ -399,22 +391,17 @@ void vbd_device_drain_async(struct vbd_device *device)
 			device->recent = (struct vbd_device_recent){0};
 			note_state(device, event.type, event.element.port_num);
 		}
-		if (event.subject == VBD_PV_OF_QP) {
-			if (device->ops->qp_event)
-				device->ops->qp_event(
-					device, event.type, event.element.qp_num, device->ops_arg);
-		} else if (event.type == IBV_EVENT_SRQ_LIMIT_REACHED) {
-			if (device->ops->srq_event)
-				device->ops->srq_event(
-					device, event.type, event.element.srq, device->ops_arg);
-		} else if (event.type == IBV_EVENT_CQ_ERR) {
-			if (device->ops->cq_failed)
-				device->ops->cq_failed(device, event.element.cq, device->ops_arg);
-		} else if (device->ops->async_event) {
+		if (event.subject == VBD_PV_OF_QP)
+			device->ops->qp_event(
+				device, event.type, event.element.qp_num, device->ops_arg);
+		else if (event.type == IBV_EVENT_SRQ_LIMIT_REACHED)
+			device->ops->srq_runs_low(device, event.element.srq, device->ops_arg);
+		else if (event.type == IBV_EVENT_CQ_ERR)
+			device->ops->cq_failed(device, event.element.cq, device->ops_arg);
+		else
 			device->ops->async_event(device, event.type,
 				event.subject == VBD_PV_OF_PORT ? event.element.port_num : 0,
 				device->ops_arg);
-		}
 	}
 }
 

@@ -116,23 +116,22 @@ struct vbd_device_attr {
 	uint16_t max_cq_count, max_cq_period_us; /* limits of CQ moderation; 0: not supported */
 };
 
-/* Upward calls, all on the control thread; any may be NULL. */
+/* Upward calls, all on the control thread. */
 struct vbd_device_ops {
 	/* An async event of the device or a port. */
 	void (*async_event)(struct vbd_device *device, int type, int port_num, void *arg);
 	/* An async event of a QP, with its number. */
 	void (*qp_event)(struct vbd_device *device, int type, uint32_t qp_num, void *arg);
-	/* An async event of an SRQ; compare the pointer only, the SRQ may be gone. */
-	void (*srq_event)(
-		struct vbd_device *device, int type, const struct ibv_srq *srq, void *arg);
+	/* Few receives of an SRQ are left; compare the pointer only, the SRQ may be gone. */
+	void (*srq_runs_low)(struct vbd_device *device, const struct ibv_srq *srq, void *arg);
 	/* The device has given up a CQ (IBV_EVENT_CQ_ERR), and may say so again and again; compare
 	 * the pointer only, the CQ may be gone. */
 	void (*cq_failed)(struct vbd_device *device, const struct ibv_cq *cq, void *arg);
-	/* A protection domain is deallocated; may be NULL. */
+	/* A protection domain is deallocated. */
 	void (*pd_gone)(const struct vbd_pd *pd, void *arg);
 	/* Close @context elsewhere, which may wait in the kernel. vbd_device_closed() follows if
 	 * @device is REMOVING; else it could not be opened. @closing: `closing_bytes` of zeros, for
-	 * free(3). NULL: the context is closed at once. */
+	 * free(3). */
 	void (*close)(
 		struct vbd_device *device, struct ibv_context *context, void *closing, void *arg);
 	size_t closing_bytes;

@@ -38,8 +38,7 @@ static void let_go(struct vbd_pd *pd)
 	pd->slabs = pd->messages = NULL;
 	vbd_pv_dealloc_pd(&pd->account, pd->ibv_pd);
 	pd->ibv_pd = NULL;
-	if (pd->device->ops->pd_gone)
-		pd->device->ops->pd_gone(pd, pd->device->ops_arg);
+	pd->device->ops->pd_gone(pd, pd->device->ops_arg);
 	vbd_list_remove(&pd->link);
 	if (!pd->is_default)
 		vbd_device_unref(pd->device);

@@ -182,10 +182,10 @@ void vbd_fabric_check_qps(struct vbd_fabric *fabric, unsigned int count)
 	}
 }
 
-static void on_srq_event(struct vbd_device *device, int type, const struct ibv_srq *srq, void *arg)
+static void on_srq_runs_low(struct vbd_device *device, const struct ibv_srq *srq, void *arg)
 {
 	(void)device;
-	vbd_resources_srq_event(arg, srq, type);
+	vbd_resources_srq_runs_low(arg, srq);
 }
 
 /* The event comes again with each completion that is lost; the first one says it all. */
@@ -262,7 +262,7 @@ const struct vbd_device_ops vbd_fabric_device_ops = {
 	.closing_bytes = sizeof(struct closing),
 	.async_event = on_async_event,
 	.qp_event = on_qp_event,
-	.srq_event = on_srq_event,
+	.srq_runs_low = on_srq_runs_low,
 	.cq_failed = on_cq_failed,
 	.pd_gone = on_pd_gone,
 	.closed = on_closed,

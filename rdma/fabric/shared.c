@@ -219,13 +219,12 @@ void vbd_resources_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq)
 		vbd_fabric_remove_cq_if_idle(fabric, cq);
 }
 
-void vbd_resources_srq_event(
-	struct vbd_fabric *fabric, const struct ibv_srq *ibv_srq, int event_type)
+void vbd_resources_srq_runs_low(struct vbd_fabric *fabric, const struct ibv_srq *ibv_srq)
 {
 	vbd_list_for_each (link, &fabric->srqs) {
 		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
 
-		if (srq->srq == ibv_srq && event_type == IBV_EVENT_SRQ_LIMIT_REACHED)
+		if (srq->srq == ibv_srq)
 			vbd_srq_on_limit_event(srq);
 	}
 }
