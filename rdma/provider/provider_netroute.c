@@ -15,13 +15,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-struct asking {
-	struct mnl_socket *socket;
-	int family;
-	size_t addr_bytes;
-	unsigned int ifindex;
-	uint32_t route_mtu_bytes;
-	struct vbd_pv_netroute *netroute;
+/* A message and its attributes by type, as far as they are used. */
+struct message {
+	union {
+		struct nlmsghdr head;
+		char bytes[8192];
+	};
+	const struct nlattr *attrs[RTA_VIA + 1];
 };
 
 static const void *bytes_of(const struct sockaddr *addr)
@@ -29,6 +29,11 @@ static const void *bytes_of(const struct sockaddr *addr)
 	return addr->sa_family == AF_INET6
 		       ? (const void *)&((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr
 		       : (const void *)&((const struct sockaddr_in *)(const void *)addr)->sin_addr;
+}
+
+static size_t addr_bytes(const struct sockaddr *addr)
+{
+	return addr->sa_family == AF_INET6 ? 16 : 4;
 }
 
 static unsigned int scope_of(const struct sockaddr *addr)
@@ -62,125 +67,108 @@ static void set_scope(struct sockaddr_storage *addr, unsigned int ifindex)
 		six->sin6_scope_id = ifindex;
 }
 
-/* Send a request that has one answer. Returns 0, or the errno of the kernel's refusal. */
-static int ask(struct asking *asking, struct nlmsghdr *request, mnl_cb_t cb)
+/* libmnl's macros that walk attributes do not compile without warnings. */
+static int keep_attr(const struct nlattr *attr, void *arg)
 {
-	_Alignas(struct nlmsghdr) char buffer[8192];
+	const struct nlattr **attrs = arg;
+
+	if (mnl_attr_get_type(attr) <= RTA_VIA)
+		attrs[mnl_attr_get_type(attr)] = attr;
+	return MNL_CB_OK;
+}
+
+/* Send the request in @message, whose answer replaces it; both have a header of @extra_bytes.
+ * Returns 0, or the errno of the kernel's refusal. */
+static int ask(struct mnl_socket *socket, struct message *message, size_t extra_bytes)
+{
 	ssize_t len;
 
-	request->nlmsg_flags = NLM_F_REQUEST;
-	request->nlmsg_seq = 1;
-	if (mnl_socket_sendto(asking->socket, request, request->nlmsg_len) < 0)
+	message->head.nlmsg_flags = NLM_F_REQUEST;
+	if (mnl_socket_sendto(socket, &message->head, message->head.nlmsg_len) < 0)
 		return errno;
-	len = mnl_socket_recvfrom(asking->socket, buffer, sizeof(buffer));
+	len = mnl_socket_recvfrom(socket, message->bytes, sizeof(message->bytes));
 	if (len < 0)
 		return errno;
-	return mnl_cb_run(buffer, (size_t)len, 1, mnl_socket_get_portid(asking->socket), cb,
-		       asking) < 0
+	if (!mnl_nlmsg_ok(&message->head, (int)len))
+		return EBADMSG;
+	if (message->head.nlmsg_type == NLMSG_ERROR)
+		return -((const struct nlmsgerr *)mnl_nlmsg_get_payload(&message->head))->error;
+	memset(message->attrs, 0, sizeof(message->attrs));
+	return mnl_attr_parse(
+		       &message->head, (unsigned int)extra_bytes, keep_attr, message->attrs) < 0
 		       ? errno
 		       : 0;
 }
 
+static void take_attr_addr(
+	int family, const struct nlattr *attr, size_t skipped_bytes, struct sockaddr_storage *to)
+{
+	if (attr && mnl_attr_get_payload_len(attr) > skipped_bytes)
+		take_addr(family, (const uint8_t *)mnl_attr_get_payload(attr) + skipped_bytes,
+			mnl_attr_get_payload_len(attr) - skipped_bytes, to);
+}
+
 /* --- route ----------------------------------------------------------------------------------- */
 
-static int on_metric(const struct nlattr *attr, void *arg)
+static int ask_route(struct mnl_socket *socket, const struct sockaddr *dst,
+	const struct sockaddr *src, struct message *message)
 {
-	struct asking *asking = arg;
+	struct rtmsg *route;
+	size_t bytes = addr_bytes(dst);
 
-	if (mnl_attr_get_type(attr) == RTAX_MTU)
-		asking->route_mtu_bytes = mnl_attr_get_u32(attr);
-	return MNL_CB_OK;
-}
-
-static int on_route_attr(const struct nlattr *attr, void *arg)
-{
-	struct asking *asking = arg;
-	struct vbd_pv_netroute *netroute = asking->netroute;
-	const void *payload = mnl_attr_get_payload(attr);
-	size_t len = mnl_attr_get_payload_len(attr);
-
-	switch (mnl_attr_get_type(attr)) {
-	case RTA_OIF:
-		asking->ifindex = mnl_attr_get_u32(attr);
-		break;
-	case RTA_PREFSRC:
-		take_addr(asking->family, payload, len, &netroute->src);
-		break;
-	case RTA_GATEWAY:
-		netroute->gateway = true;
-		take_addr(asking->family, payload, len, &netroute->next);
-		break;
-	case RTA_VIA: /* a router of the other family: the family comes before the address */
-		if (len <= sizeof(uint16_t))
-			break;
-		netroute->gateway = true;
-		take_addr(*(const uint16_t *)payload, (const uint8_t *)payload + sizeof(uint16_t),
-			len - sizeof(uint16_t), &netroute->next);
-		break;
-	case RTA_METRICS:
-		return mnl_attr_parse_nested(attr, on_metric, arg);
-	default:
-		break;
-	}
-	return MNL_CB_OK;
-}
-
-static int on_route(const struct nlmsghdr *message, void *arg)
-{
-	const struct rtmsg *route = mnl_nlmsg_get_payload(message);
-	struct asking *asking = arg;
-
-	asking->netroute->local = route->rtm_type == RTN_LOCAL;
-	return mnl_attr_parse(message, sizeof(*route), on_route_attr, arg);
-}
-
-static int ask_route(struct asking *asking, const struct sockaddr *dst, const struct sockaddr *src)
-{
-	_Alignas(struct nlmsghdr) char buffer[512];
-	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
-	struct rtmsg *route = mnl_nlmsg_put_extra_header(request, sizeof(*route));
-
-	request->nlmsg_type = RTM_GETROUTE;
-	route->rtm_family = (unsigned char)asking->family;
-	route->rtm_dst_len = (unsigned char)(asking->addr_bytes * 8);
-	mnl_attr_put(request, RTA_DST, asking->addr_bytes, bytes_of(dst));
+	(void)mnl_nlmsg_put_header(message);
+	route = mnl_nlmsg_put_extra_header(&message->head, sizeof(*route));
+	message->head.nlmsg_type = RTM_GETROUTE;
+	route->rtm_family = (unsigned char)dst->sa_family;
+	route->rtm_dst_len = (unsigned char)(bytes * 8);
+	mnl_attr_put(&message->head, RTA_DST, bytes, bytes_of(dst));
 	if (src) {
-		route->rtm_src_len = (unsigned char)(asking->addr_bytes * 8);
-		mnl_attr_put(request, RTA_SRC, asking->addr_bytes, bytes_of(src));
+		route->rtm_src_len = (unsigned char)(bytes * 8);
+		mnl_attr_put(&message->head, RTA_SRC, bytes, bytes_of(src));
 	}
 	if (scope_of(dst))
-		mnl_attr_put_u32(request, RTA_OIF, scope_of(dst));
-	return ask(asking, request, on_route);
+		mnl_attr_put_u32(&message->head, RTA_OIF, scope_of(dst));
+	return ask(socket, message, sizeof(*route));
 }
 
-/* Fill in the addresses that the route leaves out. The route of a local address is on "lo", so the
- * scope of a link-local address must be that of @dst. */
-static void complete_addresses(struct asking *asking, const struct sockaddr *dst)
+/* The route leaves some addresses out. That of a local address is on "lo", so the scope of a
+ * link-local address must be that of @dst. */
+static void take_addresses(const struct message *message, const struct sockaddr *dst,
+	unsigned int ifindex, struct vbd_pv_netroute *netroute)
 {
-	unsigned int scope = scope_of(dst) ? scope_of(dst) : asking->ifindex;
-	struct vbd_pv_netroute *netroute = asking->netroute;
+	const struct nlattr *via = message->attrs[RTA_VIA];
+	unsigned int scope = scope_of(dst) ? scope_of(dst) : ifindex;
 
+	take_attr_addr(dst->sa_family, message->attrs[RTA_PREFSRC], 0, &netroute->src);
+	take_attr_addr(dst->sa_family, message->attrs[RTA_GATEWAY], 0, &netroute->next);
+	/* A router of the other family: the family comes before the address. */
+	if (via)
+		take_attr_addr(mnl_attr_get_u16(via), via, sizeof(uint16_t), &netroute->next);
+	netroute->gateway = via || message->attrs[RTA_GATEWAY];
 	if (!netroute->next.ss_family)
-		take_addr(asking->family, bytes_of(dst), asking->addr_bytes, &netroute->next);
+		take_addr(dst->sa_family, bytes_of(dst), addr_bytes(dst), &netroute->next);
 	if (!netroute->src.ss_family && netroute->local)
-		take_addr(asking->family, bytes_of(dst), asking->addr_bytes, &netroute->src);
+		take_addr(dst->sa_family, bytes_of(dst), addr_bytes(dst), &netroute->src);
 	set_scope(&netroute->src, scope);
 	set_scope(&netroute->next, scope);
 }
 
 /* --- interface and neighbour ----------------------------------------------------------------- */
 
-static void take_interface(struct asking *asking)
+static void take_interface(const struct mnl_socket *socket, const struct message *message,
+	unsigned int ifindex, struct vbd_pv_netroute *netroute)
 {
-	struct vbd_pv_netroute *netroute = asking->netroute;
+	const struct nlattr *metrics[RTA_VIA + 1] = {0};
 	struct ifreq ifreq = {0};
 
-	netroute->mtu_bytes = asking->route_mtu_bytes;
-	if (!asking->ifindex || !if_indextoname(asking->ifindex, netroute->netdev))
+	if (message->attrs[RTA_METRICS] &&
+		mnl_attr_parse_nested(message->attrs[RTA_METRICS], keep_attr, metrics) >= 0 &&
+		metrics[RTAX_MTU])
+		netroute->mtu_bytes = mnl_attr_get_u32(metrics[RTAX_MTU]);
+	if (!ifindex || !if_indextoname(ifindex, netroute->netdev))
 		return;
 	(void)snprintf(ifreq.ifr_name, sizeof(ifreq.ifr_name), "%s", netroute->netdev);
-	if (ioctl(mnl_socket_get_fd(asking->socket), SIOCGIFMTU, &ifreq) == 0 &&
-		ifreq.ifr_mtu > 0 &&
+	if (ioctl(mnl_socket_get_fd(socket), SIOCGIFMTU, &ifreq) == 0 && ifreq.ifr_mtu > 0 &&
 		(!netroute->mtu_bytes || (uint32_t)ifreq.ifr_mtu < netroute->mtu_bytes))
 		netroute->mtu_bytes = (uint32_t)ifreq.ifr_mtu;
 }
@@ -208,63 +196,58 @@ static const char *neighbour_name(uint16_t state)
 	return "none";
 }
 
-static int on_neighbour_attr(const struct nlattr *attr, void *arg)
-{
-	struct vbd_pv_netroute *netroute = ((struct asking *)arg)->netroute;
-	size_t len = mnl_attr_get_payload_len(attr);
-
-	if (mnl_attr_get_type(attr) == NDA_LLADDR && len <= sizeof(netroute->hwaddr)) {
-		memcpy(netroute->hwaddr, mnl_attr_get_payload(attr), len);
-		netroute->hwaddr_bytes = len;
-	}
-	return MNL_CB_OK;
-}
-
-static int on_neighbour(const struct nlmsghdr *message, void *arg)
-{
-	const struct ndmsg *neighbour = mnl_nlmsg_get_payload(message);
-
-	((struct asking *)arg)->netroute->neighbour = neighbour_name(neighbour->ndm_state);
-	return mnl_attr_parse(message, sizeof(*neighbour), on_neighbour_attr, arg);
-}
-
 /* A kernel without requests for one entry (before 5.0) leaves the neighbour unknown. */
-static void ask_neighbour(struct asking *asking)
+static void ask_neighbour(struct mnl_socket *socket, struct message *message, unsigned int ifindex,
+	struct vbd_pv_netroute *netroute)
 {
-	_Alignas(struct nlmsghdr) char buffer[512];
-	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
-	struct ndmsg *neighbour = mnl_nlmsg_put_extra_header(request, sizeof(*neighbour));
-	const struct sockaddr *next = (const struct sockaddr *)&asking->netroute->next;
+	const struct sockaddr *next = (const struct sockaddr *)&netroute->next;
+	const struct nlattr *hwaddr;
+	struct ndmsg *entry;
+	int errnum;
 
-	request->nlmsg_type = RTM_GETNEIGH;
-	neighbour->ndm_family = (unsigned char)next->sa_family;
-	neighbour->ndm_ifindex = (int)asking->ifindex;
-	mnl_attr_put(request, NDA_DST, next->sa_family == AF_INET6 ? 16 : 4, bytes_of(next));
-	if (ask(asking, request, on_neighbour) == ENOENT)
-		asking->netroute->neighbour = "none";
+	(void)mnl_nlmsg_put_header(message);
+	entry = mnl_nlmsg_put_extra_header(&message->head, sizeof(*entry));
+	message->head.nlmsg_type = RTM_GETNEIGH;
+	entry->ndm_family = (unsigned char)next->sa_family;
+	entry->ndm_ifindex = (int)ifindex;
+	mnl_attr_put(&message->head, NDA_DST, addr_bytes(next), bytes_of(next));
+	errnum = ask(socket, message, sizeof(*entry));
+	if (errnum == ENOENT)
+		netroute->neighbour = "none";
+	if (errnum)
+		return;
+	netroute->neighbour = neighbour_name(entry->ndm_state);
+	hwaddr = message->attrs[NDA_LLADDR];
+	if (hwaddr && mnl_attr_get_payload_len(hwaddr) <= sizeof(netroute->hwaddr)) {
+		netroute->hwaddr_bytes = mnl_attr_get_payload_len(hwaddr);
+		memcpy(netroute->hwaddr, mnl_attr_get_payload(hwaddr), netroute->hwaddr_bytes);
+	}
 }
 
 enum vbd_status vbd_pv_find_netroute(const struct sockaddr *dst, const struct sockaddr *src,
 	struct vbd_pv_netroute *ret_netroute, struct vbd_error *err)
 {
 	struct vbd_pv_netroute netroute = {0};
-	struct asking asking = {
-		.family = dst->sa_family,
-		.addr_bytes = dst->sa_family == AF_INET6 ? 16 : 4,
-		.netroute = &netroute,
-	};
-	enum vbd_status status = vbd_netlink_open(NETLINK_ROUTE, &asking.socket, err);
+	unsigned int ifindex;
+	struct message message;
+	struct mnl_socket *socket;
+	enum vbd_status status = vbd_netlink_open(NETLINK_ROUTE, &socket, err);
 
 	if (status)
 		return status;
-	netroute.route_errnum = ask_route(&asking, dst, src && src->sa_family ? src : NULL);
+	netroute.route_errnum =
+		ask_route(socket, dst, src && src->sa_family ? src : NULL, &message);
 	if (!netroute.route_errnum) {
-		complete_addresses(&asking, dst);
-		take_interface(&asking);
-		if (!netroute.local && asking.ifindex)
-			ask_neighbour(&asking);
+		ifindex = message.attrs[RTA_OIF] ? mnl_attr_get_u32(message.attrs[RTA_OIF]) : 0;
+		netroute.local =
+			((const struct rtmsg *)mnl_nlmsg_get_payload(&message.head))->rtm_type ==
+			RTN_LOCAL;
+		take_addresses(&message, dst, ifindex, &netroute);
+		take_interface(socket, &message, ifindex, &netroute);
+		if (!netroute.local && ifindex)
+			ask_neighbour(socket, &message, ifindex, &netroute);
 	}
-	(void)mnl_socket_close(asking.socket);
+	(void)mnl_socket_close(socket);
 	*ret_netroute = netroute;
 	return VBD_OK;
 }
