@@ -312,16 +312,11 @@ void vbd_conn_qp_up(struct vbd_conn *conn)
 		learn_device(conn);
 }
 
-/* A manual bring-up asks the device for its attributes when somebody wants them. */
-static void learn_attributes(struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask)
-{
-	if (!conn->manual)
-		take_attributes(conn, attr, mask);
-}
-
 void vbd_conn_qp_moved(struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask)
 {
-	learn_attributes(conn, attr, mask);
+	/* A manual bring-up asks the device for its attributes when somebody wants them. */
+	if (!conn->manual)
+		take_attributes(conn, attr, mask);
 	if (mask & IBV_QP_AV)
 		vbd_neighbour_learn(conn->qp.device, &attr->ah_attr);
 	vbd_qp_moved(&conn->qp, (int)attr->qp_state);
@@ -339,8 +334,8 @@ enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_er
 	if (!(mask & IBV_QP_STATE))
 		return VBD_OK;
 	status = vbd_qp_modify(&conn->qp, &attr, mask, err);
-	if (!status)
-		learn_attributes(conn, &attr, mask);
+	if (!status && !conn->manual)
+		take_attributes(conn, &attr, mask);
 	return status;
 }
 

@@ -485,26 +485,34 @@ void vbd_worker_turn(struct vbd_worker *worker, bool wait)
 
 /* The thread. */
 
-static void free_worker(struct vbd_worker *worker)
+static enum vbd_status open_descriptors(struct vbd_worker *worker, struct vbd_error *err)
 {
-	vbd_withheld_fini(worker);
-	vbd_channel_table_fini(&worker->channels);
-	free(worker->probe_totals);
-	free(worker->sends);
-	free(worker);
+	/* No pointer: the inbox. Each other one is that of a CQ. */
+	struct epoll_event event = {.events = EPOLLIN};
+	enum vbd_status status = vbd_mailbox_init(&worker->inbox, err);
+
+	if (status)
+		return status;
+	worker->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (worker->epoll_fd < 0)
+		return vbd_error_errno(
+			err, VBD_OK, "epoll_create1", errno, "worker %u", worker->number);
+	if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, vbd_mailbox_fd(&worker->inbox), &event) != 0)
+		return vbd_error_errno(
+			err, VBD_OK, "epoll_ctl", errno, "worker %u", worker->number);
+	return VBD_OK;
 }
 
 enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *control,
 	struct vbd_worker **ret_worker, struct vbd_error *err)
 {
 	struct vbd_worker *worker = calloc(1, sizeof(*worker));
-	struct epoll_event event = {.events = EPOLLIN};
 	enum vbd_status status;
 
 	if (!worker)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for worker %u", number);
 	worker->number = number;
-	worker->cpu = -1;
+	worker->cpu = worker->epoll_fd = worker->inbox.event_fd = -1;
 	worker->control = control;
 	vbd_list_init(&worker->active_cqs);
 	vbd_list_init(&worker->probes);
@@ -514,33 +522,13 @@ enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *contr
 	vbd_list_init(&worker->withholding);
 	worker->probe_totals = calloc(VBD_PROBE_KIND_COUNT, sizeof(*worker->probe_totals));
 	worker->sends = calloc(1, sizeof(*worker->sends));
-	if (!worker->probe_totals || !worker->sends) {
-		status = vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for worker %u", number);
-		goto free_memory;
-	}
-	status = vbd_mailbox_init(&worker->inbox, err);
+	status = worker->probe_totals && worker->sends
+			 ? open_descriptors(worker, err)
+			 : vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for worker %u", number);
 	if (status)
-		goto free_memory;
-	worker->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (worker->epoll_fd < 0) {
-		status = vbd_error_errno(err, VBD_OK, "epoll_create1", errno, "worker %u", number);
-		goto fini_inbox;
-	}
-	event.data.ptr = NULL; /* the inbox; every other pointer is a CQ */
-	if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, vbd_mailbox_fd(&worker->inbox), &event) <
-		0) {
-		status = vbd_error_errno(err, VBD_OK, "epoll_ctl", errno, "worker %u", number);
-		goto close_epoll;
-	}
-	*ret_worker = worker;
-	return VBD_OK;
-
-close_epoll:
-	(void)close(worker->epoll_fd);
-fini_inbox:
-	vbd_mailbox_fini(&worker->inbox);
-free_memory:
-	free_worker(worker);
+		vbd_worker_destroy(worker);
+	else
+		*ret_worker = worker;
 	return status;
 }
 
@@ -595,7 +583,12 @@ void vbd_worker_destroy(struct vbd_worker *worker)
 		vbd_worker_send(worker, &worker->stop_command, VBD_WORKER_STOP);
 		(void)pthread_join(worker->thread, NULL);
 	}
-	(void)close(worker->epoll_fd);
+	if (worker->epoll_fd >= 0)
+		(void)close(worker->epoll_fd);
 	vbd_mailbox_fini(&worker->inbox);
-	free_worker(worker);
+	vbd_withheld_fini(worker);
+	vbd_channel_table_fini(&worker->channels);
+	free(worker->probe_totals);
+	free(worker->sends);
+	free(worker);
 }
