@@ -11,7 +11,7 @@ const SETTINGS = ["records.events=256"];
 export const place = "rdma";
 
 const how = ({ idle }) =>
-  `The proportional memory (Pss of /proc/PID/smaps) by which the side that connects grows with ${idle} connections, per connection, after it has opened as many before. Of the slabs (registered memory for receives) only the parts count that connections use. The guest has no transparent huge pages.`;
+  `The proportional memory (Pss of /proc/PID/smaps) by which the side that connects grows with ${idle} connections, per connection, after it has opened as many before. Slabs (registered memory for receives) are counted only as far as connections use them. The guest has no transparent huge pages.`;
 
 function row(id, title, at_most, what) {
   return {
@@ -25,10 +25,10 @@ function row(id, title, at_most, what) {
 }
 
 export const rows = [
-  row("memory_own", "memory of an idle connection, verbsd's own", 24, "The mappings of the device do not count."),
-  row("memory_own_srq", "memory of an idle connection over an SRQ, verbsd's own", 8, "The mappings of the device do not count."),
-  row("memory_provider", "memory of an idle connection, queues of the provider", 0, "Only the mappings of the device count: send and receive queue. qp.sq_depth and qp.rq_depth set their size."),
-  row("memory_provider_srq", "memory of an idle connection over an SRQ, queues of the provider", 0, "Only the mappings of the device count."),
+  row("memory_own", "memory of an idle connection, verbsd's own", 24, "The queues that the driver maps (from /dev/infiniband) are left out."),
+  row("memory_own_srq", "memory of an idle connection over an SRQ, verbsd's own", 8, "The queues that the driver maps (from /dev/infiniband) are left out."),
+  row("memory_provider", "memory of an idle connection, queues of the provider", 0, "Only the memory that the driver maps (from /dev/infiniband) is counted: the send queue, the receive queue and the completion queue. qp.sq_depth and qp.rq_depth set the size of these queues."),
+  row("memory_provider_srq", "memory of an idle connection over an SRQ, queues of the provider", 0, "Only the memory that the driver maps (from /dev/infiniband) is counted."),
 ];
 
 async function createSrq({ a }) {

@@ -26,8 +26,8 @@ function row(id, what, more) {
 }
 
 export const rows = [
-  row("memory_own_large", "without the provider's queues", "The mappings of the device do not count."),
-  row("memory_all_large", "with the provider's queues", "The mappings of the device count; qp.sq_depth and qp.rq_depth set their size."),
+  row("memory_own_large", "without the provider's queues", "The queues that the driver maps (from /dev/infiniband) are left out."),
+  row("memory_all_large", "with the provider's queues", "The queues that the driver maps (from /dev/infiniband) are included; qp.sq_depth and qp.rq_depth set the size of these queues."),
 ];
 
 async function sample({ verbsd, scale_large }) {
