@@ -30,7 +30,7 @@ export const connection = {
       unit: "ratio",
       better: "more",
       target: { at_least: 0.5 },
-      note: () => `The connection is established. ${load}`,
+      note: () => `The requests get one RDMA connection that is established. ${load}`,
     },
   ],
   async measure(options) {
