@@ -459,7 +459,7 @@
 		"a client of this verbsd closed it", \
 		"Nothing; the event log has the time.") \
 	X(CANCELLED_HERE, "cancelled_here", OUT(CANCELLED), 0, 0, 0, 30, GUEST, \
-		"a client cancelled {request} while the device held requests of it, which only the end of the queue pair takes back", \
+		"a client cancelled {request} when the device already had its work requests, and only the end of the queue pair takes these back", \
 		"Connect again. A transfer whose peer takes what it sends can be cancelled without that.")
 /* clang-format on */
 
