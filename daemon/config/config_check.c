@@ -153,8 +153,11 @@ static enum vbd_status check_cpus(const struct vbd_cpus *cpus, struct vbd_error 
 		CPU_SET(cpus->numbers[i], &one);
 		if (sched_setaffinity(0, sizeof(one), &one) < 0)
 			status = vbd_error_input(err, VBD_E_BAD_VALUE, "cpu_affinity",
-				"cpu_affinity: this process may not run on processor %u: %s",
-				cpus->numbers[i], strerror(errno));
+				"cpu_affinity: this process may not run on processor %u: %s%s",
+				cpus->numbers[i], strerror(errno),
+				errno == EPERM ? "; in a unit of systemd, the line "
+						 "SystemCallFilter=sched_setaffinity allows it"
+					       : "");
 	}
 	(void)sched_setaffinity(0, sizeof(before), &before);
 	return status;
