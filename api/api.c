@@ -42,9 +42,9 @@ static bool await_object(
 	return true;
 }
 
-/* Let a repeat of a POST wait for the object at @path, as the POST did; false if that is no open
+/* Let a repeat of a POST wait for the object at @path, as the POST did; false if @path is no open
  * object whose end can be awaited. */
-static bool await_again(struct vbd_request *req, const char *path)
+static bool await_for_repeat(struct vbd_request *req, const char *path)
 {
 	const struct vbd_registry *registry = vbd_registry_at(vbd_request_daemon(req), path);
 	struct vbd_object *object = NULL;
@@ -64,7 +64,7 @@ static bool await_again(struct vbd_request *req, const char *path)
 
 #define IDEMPOTENCY_KEYS_MAX 1000
 
-static void on_refused(void *context, const char *client, const struct vbd_caller *caller,
+static void log_refused_request(void *context, const char *client, const struct vbd_caller *caller,
 	const struct vbd_error *err)
 {
 	struct vbd_api *api = context;
@@ -80,7 +80,7 @@ static void on_refused(void *context, const char *client, const struct vbd_calle
 		"%s from %s: %.80s", vbd_status_code(err->status), client, err->text);
 }
 
-static void on_refused_summed(void *arg, uint64_t count)
+static void log_more_refused(void *arg, uint64_t count)
 {
 	struct vbd_api *api = arg;
 
@@ -92,8 +92,8 @@ static void on_refused_summed(void *arg, uint64_t count)
 		"%" PRIu64 " more requests within %u s", count, REFUSALS_PERIOD_MS / 1000);
 }
 
-/* The same for clients without a connection. */
-static void on_turned_away(void *context, const char *client, const struct vbd_error *err)
+/* Likewise for clients that are refused or disconnected since there are too many. */
+static void log_client_turned_away(void *context, const char *client, const struct vbd_error *err)
 {
 	struct vbd_api *api = context;
 
@@ -106,7 +106,7 @@ static void on_turned_away(void *context, const char *client, const struct vbd_e
 		"%s: %.100s", client, err->text);
 }
 
-static void on_turned_away_summed(void *arg, uint64_t count)
+static void log_more_turned_away(void *arg, uint64_t count)
 {
 	const struct vbd_api *api = arg;
 
@@ -124,8 +124,8 @@ static enum vbd_status init_rations(struct vbd_api *api, struct vbd_error *err)
 	enum vbd_status status;
 
 	api->refused = api->turned_away = ration;
-	api->refused.summary = on_refused_summed;
-	api->turned_away.summary = on_turned_away_summed;
+	api->refused.summary = log_more_refused;
+	api->turned_away.summary = log_more_turned_away;
 	status = vbd_ration_init(&api->refused, api->daemon->loop, err);
 	if (status == VBD_OK)
 		status = vbd_ration_init(&api->turned_away, api->daemon->loop, err);
@@ -134,7 +134,7 @@ static enum vbd_status init_rations(struct vbd_api *api, struct vbd_error *err)
 	return status;
 }
 
-static struct vbd_server_config configure(
+static struct vbd_server_config make_server_config(
 	struct vbd_api *api, const struct vbd_server_socket *sockets, size_t count)
 {
 	const struct vbd_config *config = api->daemon->config;
@@ -150,16 +150,16 @@ static struct vbd_server_config configure(
 	server.limits.seats_per_source = seats / 2;
 	server.limits.waiting = seats / 2;
 	server.limits.feeds = seats / 4;
-	server.on_turned_away = on_turned_away;
+	server.on_turned_away = log_client_turned_away;
 	server.dispatch.router = api->router;
 	server.dispatch.json_max_bytes = &config->limits.http_body_bytes;
 	server.dispatch.idem_max = IDEMPOTENCY_KEYS_MAX;
 	server.dispatch.keeper = api->daemon->keeper;
 	server.dispatch.server_id = api->daemon->server_id;
 	server.dispatch.turns = &api->daemon->turns;
-	server.dispatch.await = await_again;
+	server.dispatch.await = await_for_repeat;
 	server.dispatch.context = api;
-	server.dispatch.on_refused = on_refused;
+	server.dispatch.on_refused = log_refused_request;
 	server.dispatch.on_audited = vbd_audit_request;
 	server.dispatch.auth = (struct vbd_auth_rules){
 		.credentials = api->credentials,
@@ -187,7 +187,7 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list
 		status = vbd_credentials_create(&daemon->callers, callers, &api->credentials, err);
 	if (!status) {
 		vbd_credentials_use(api->credentials, NULL);
-		config = configure(api, sockets, count);
+		config = make_server_config(api, sockets, count);
 		status = vbd_server_create(daemon->loop, &config, &api->server, err);
 	}
 	if (status) {

@@ -25,12 +25,12 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, struct vbd_caller_list
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_api_keep - keep what the configuration and earlier runs want, and begin to make it; once
+ * vbd_api_keep - keep the objects of the configuration and of earlier runs, and make them; once
  * @specs: checked by vbd_api_check_specs()
  */
 void vbd_api_keep(struct vbd_api *api, const struct vbd_config_specs *specs);
 
-/** vbd_api_use_specs - keep what the configuration wants now; @specs as of vbd_api_keep() */
+/** vbd_api_use_specs - keep the objects that the reloaded @specs ask for; see vbd_api_keep() */
 void vbd_api_use_specs(struct vbd_api *api, const struct vbd_config_specs *specs);
 
 /** vbd_api_check_specs - whether all of @specs can be understood; the error's text begins with
@@ -45,14 +45,14 @@ enum vbd_status vbd_api_check_specs(
 void vbd_api_on_reload(struct vbd_api *api,
 	enum vbd_status (*reload)(void *arg, struct vbd_error *err), void *arg);
 
-/** vbd_api_use_callers - let requests be those of other callers; @callers as of vbd_api_create() */
+/** vbd_api_use_callers - replace the allowed callers; @callers as of vbd_api_create() */
 enum vbd_status vbd_api_use_callers(
 	struct vbd_api *api, struct vbd_caller_list *callers, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_api_use_tls - take other certificates for handshakes from now on, and the reference @tls */
+/** vbd_api_use_tls - use the certificates of @tls for later handshakes; takes its reference */
 void vbd_api_use_tls(struct vbd_api *api, struct vbd_tls *tls);
 
-/** vbd_api_reloaded - a reload is over: tell it by an event, and to the request that asked for it
+/** vbd_api_reloaded - a reload is over: append an event, and answer the request that asked for it
  * @err: VBD_OK in it if @changes are in force now */
 void vbd_api_reloaded(
 	struct vbd_api *api, const struct vbd_config_changes *changes, const struct vbd_error *err);

@@ -45,13 +45,13 @@ static const struct vbd_field keep_fields[] = {
 /* The members of all kinds; those behind them are of connections. */
 #define COMMON_FIELDS 2
 
-static size_t field_count(enum vbd_object_kind of)
+static size_t keep_field_count(enum vbd_object_kind of)
 {
 	return of == VBD_KIND_CONNECTION ? VBD_ARRAY_LEN(keep_fields) : COMMON_FIELDS;
 }
 
 /* Move the members out of @json, and decode them. */
-static enum vbd_status take_members(json_t *json, enum vbd_object_kind of,
+static enum vbd_status take_keep_members(json_t *json, enum vbd_object_kind of,
 	struct keep_input *ret_input, struct vbd_faults *faults, struct vbd_error *err)
 {
 	json_t *own = json_object();
@@ -62,7 +62,7 @@ static enum vbd_status take_members(json_t *json, enum vbd_object_kind of,
 		.reconnect_max_ms = VBD_RECONNECT_MAX_MS};
 	if (!own)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep an object");
-	for (size_t i = 0; i < field_count(of); i++) {
+	for (size_t i = 0; i < keep_field_count(of); i++) {
 		json_t *value = json_object_get(json, keep_fields[i].name);
 
 		if (!value)
@@ -70,7 +70,7 @@ static enum vbd_status take_members(json_t *json, enum vbd_object_kind of,
 		(void)json_object_set(own, keep_fields[i].name, value);
 		(void)json_object_del(json, keep_fields[i].name);
 	}
-	status = vbd_decode_all(own, "", keep_fields, field_count(of), ret_input, faults, err);
+	status = vbd_decode_all(own, "", keep_fields, keep_field_count(of), ret_input, faults, err);
 	json_decref(own);
 	if (status == VBD_OK && ret_input->reconnect_max_ms < ret_input->reconnect_min_ms)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/reconnect_max_ms",
@@ -78,7 +78,7 @@ static enum vbd_status take_members(json_t *json, enum vbd_object_kind of,
 	return status;
 }
 
-/* Bad_value if a body without `keep` says how the object is kept. */
+/* VBD_E_BAD_VALUE if a body without `keep` says how the object is kept. */
 static enum vbd_status refuse_policy(const struct keep_input *input, struct vbd_error *err)
 {
 	for (size_t i = 0; i < VBD_ARRAY_LEN(input->policy_seen); i++) {
@@ -94,7 +94,7 @@ static enum vbd_status refuse_policy(const struct keep_input *input, struct vbd_
 	return VBD_OK;
 }
 
-static bool is_id_alone(const json_t *device)
+static bool is_device_id_only(const json_t *device)
 {
 	const char *name = json_string_value(
 		json_is_object(device) ? json_object_get(device, "name") : device);
@@ -104,7 +104,7 @@ static bool is_id_alone(const json_t *device)
 }
 
 /* An object needs a name of its own, and a request that can make it again. */
-static enum vbd_status check_body(const json_t *json, struct vbd_error *err)
+static enum vbd_status check_can_be_kept(const json_t *json, struct vbd_error *err)
 {
 	const char *name = json_string_value(json_object_get(json, "name"));
 
@@ -114,7 +114,7 @@ static enum vbd_status check_body(const json_t *json, struct vbd_error *err)
 	if (!name || !name[0])
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/name",
 			"what is kept needs a name: it is found again by that");
-	if (is_id_alone(json_object_get(json, "device")))
+	if (is_device_id_only(json_object_get(json, "device")))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/device",
 			"a kept object names its device: the id is another one after a restart");
 	return VBD_OK;
@@ -210,8 +210,9 @@ static void answer_buffer(struct vbd_request *req, struct vbd_object *buffer)
 	vbd_task_answer_made(req, &vbd_buffer_task, buffer);
 }
 
-/* A peer that allows no writes would end each connection by the first heartbeat. */
-static bool does_without(const struct vbd_conn *conn)
+/* True if @conn ran without the default heartbeat: a peer that allows no writes would end each
+ * connection at the first one. */
+static bool has_no_heartbeat(const struct vbd_conn *conn)
 {
 	const struct vbd_qp_params *params = &conn->params.qp;
 
@@ -231,7 +232,7 @@ static enum vbd_status make_connection(
 	if (status != VBD_OK || !making->daemon)
 		return status;
 	if (before && spec.params.qp.heartbeat_if_able &&
-		does_without(VBD_CONTAINER_OF(before, struct vbd_connection, object)->conn))
+		has_no_heartbeat(VBD_CONTAINER_OF(before, struct vbd_connection, object)->conn))
 		spec.params.qp.heartbeat_ms = 0;
 	spec.replaces_id = before ? before->id : 0;
 	status = vbd_connection_create(making->daemon, &spec, &connection, err);
@@ -254,7 +255,7 @@ static const struct keepable keepables[] = {
 };
 
 /* NULL for a kind that can't be kept. */
-static const struct keepable *keepable_of(enum vbd_object_kind of)
+static const struct keepable *keepable_of_kind(enum vbd_object_kind of)
 {
 	for (size_t i = 0; i < VBD_ARRAY_LEN(keepables); i++) {
 		if (keepables[i].of == of)
@@ -264,7 +265,7 @@ static const struct keepable *keepable_of(enum vbd_object_kind of)
 }
 
 /* The kind whose list is @list; NULL: none. */
-static const struct keepable *keepable_listed(const char *list)
+static const struct keepable *keepable_of_list(const char *list)
 {
 	for (size_t i = 0; i < VBD_ARRAY_LEN(keepables); i++) {
 		if (strcmp(keepables[i].list, list) == 0)
@@ -290,11 +291,11 @@ static enum vbd_status make_kept(struct vbd_kept *kept, struct vbd_object *befor
 	enum vbd_status status = vbd_json_parse(kept->body, strlen(kept->body), &json, err);
 
 	if (status == VBD_OK)
-		status = take_members(json, kept->of, &unused, &faults, err);
+		status = take_keep_members(json, kept->of, &unused, &faults, err);
 	if (status == VBD_OK) {
 		(void)json_object_del(json, "labels");
 		making.json = json;
-		status = keepable_of(kept->of)->make(&making, ret_object, err);
+		status = keepable_of_kind(kept->of)->make(&making, ret_object, err);
 	}
 	vbd_faults_fini(&faults);
 	json_decref(json);
@@ -331,12 +332,12 @@ static enum vbd_status decode_spec(const struct keepable *what, const char *body
 		status = vbd_error_input(err, VBD_E_UNKNOWN_FIELD, "/keep",
 			"there is no keep here: all that is listed is kept");
 	if (status == VBD_OK)
-		status = check_body(ret_spec->json, err);
+		status = check_can_be_kept(ret_spec->json, err);
 	if (status == VBD_OK)
 		status = vbd_labels_decode(json_object_get(ret_spec->json, "labels"),
 			&ret_spec->kept.origin.labels, err);
 	if (status == VBD_OK)
-		status = take_members(ret_spec->json, what->of, &input, &faults, err);
+		status = take_keep_members(ret_spec->json, what->of, &input, &faults, err);
 	if (status == VBD_OK) {
 		(void)json_object_del(ret_spec->json, "labels");
 		making.json = ret_spec->json;
@@ -365,7 +366,7 @@ static char *dump_spec(const json_t *json)
 	return body;
 }
 
-static enum vbd_status prepare(struct vbd_request *req, const struct keepable *what,
+static enum vbd_status prepare_kept(struct vbd_request *req, const struct keepable *what,
 	const struct keep_input *input, const char *body, struct vbd_kept **ret_kept,
 	struct vbd_error *err)
 {
@@ -380,7 +381,7 @@ static enum vbd_status prepare(struct vbd_request *req, const struct keepable *w
 }
 
 /*
- * * vbd_keep_take - take `keep` and what goes with it out of the body of a request that makes
+ * take_keep - take `keep` and what goes with it out of the body of a request that makes
  * objects
  * @ret_kept: vbd_kept_settle() follows when the handler has run; NULL: nothing is to be kept
  *
@@ -389,7 +390,7 @@ static enum vbd_status prepare(struct vbd_request *req, const struct keepable *w
 static enum vbd_status take_keep(
 	struct vbd_request *req, struct vbd_kept **ret_kept, struct vbd_error *err)
 {
-	const struct keepable *what = keepable_listed(req->route->pattern + strlen("/v1/"));
+	const struct keepable *what = keepable_of_list(req->route->pattern + strlen("/v1/"));
 	struct keep_input input;
 	enum vbd_status status;
 	char *body;
@@ -400,7 +401,7 @@ static enum vbd_status take_keep(
 	body = dump_spec(req->json);
 	if (!body)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep an object");
-	status = take_members(req->json, what->of, &input, &req->faults, err);
+	status = take_keep_members(req->json, what->of, &input, &req->faults, err);
 	req->shares = input.share;
 	if (status == VBD_OK && input.share && req->role != VBD_ROLE_CONTROL)
 		status = vbd_error_input(err, VBD_E_FORBIDDEN, "/share",
@@ -408,9 +409,9 @@ static enum vbd_status take_keep(
 	if (status == VBD_OK && !input.keep)
 		status = refuse_policy(&input, err);
 	else if (status == VBD_OK)
-		status = check_body(req->json, err);
+		status = check_can_be_kept(req->json, err);
 	if (status == VBD_OK && input.keep)
-		status = prepare(req, what, &input, body, ret_kept, err);
+		status = prepare_kept(req, what, &input, body, ret_kept, err);
 	free(body);
 	return status;
 }
@@ -425,7 +426,7 @@ static enum vbd_status check_item(const struct vbd_config_specs *specs, size_t a
 	enum vbd_status status;
 	struct keep_spec spec;
 
-	status = decode_spec(keepable_listed(item->list), item->body, &spec, &cause);
+	status = decode_spec(keepable_of_list(item->list), item->body, &spec, &cause);
 	if (status == VBD_OK)
 		(void)snprintf(name, name_bytes, "%s", spec.kept.name);
 	else
@@ -467,7 +468,7 @@ void vbd_keep_use(struct vbd_daemon *daemon, const struct vbd_config_specs *spec
 	for (size_t i = 0; kept && decoded && i < specs->count; i++) {
 		const struct vbd_config_spec *item = &specs->items[i];
 
-		if (decode_spec(keepable_listed(item->list), item->body, &decoded[i], &err) ==
+		if (decode_spec(keepable_of_list(item->list), item->body, &decoded[i], &err) ==
 			VBD_OK) {
 			kept[count] = decoded[i].kept;
 			kept[count++].source = VBD_KEPT_FROM_CONFIG;
@@ -491,7 +492,7 @@ static void keep_row(const struct vbd_desired *row, void *arg)
 	struct vbd_error err = {0};
 	enum vbd_object_kind of = VBD_KIND_NONE;
 	const struct keepable *what =
-		vbd_object_kind_parse(row->kind, &of) ? keepable_of(of) : NULL;
+		vbd_object_kind_parse(row->kind, &of) ? keepable_of_kind(of) : NULL;
 	enum vbd_status status = VBD_E_NOT_SUPPORTED;
 	struct vbd_kept *unused;
 	struct keep_spec spec = {0};
@@ -510,7 +511,7 @@ static void keep_row(const struct vbd_desired *row, void *arg)
 	fini_spec(&spec);
 }
 
-static void take_rows(struct vbd_daemon *daemon)
+static void load_kept_rows(struct vbd_daemon *daemon)
 {
 	if (daemon->keeper)
 		vbd_keeper_take_desired(daemon->keeper, keep_row, daemon);
@@ -518,14 +519,14 @@ static void take_rows(struct vbd_daemon *daemon)
 
 void vbd_keep_begin(struct vbd_daemon *daemon)
 {
-	static const struct vbd_kept_ops ops = {.make = make_kept, .take_rows = take_rows};
+	static const struct vbd_kept_ops ops = {.make = make_kept, .take_rows = load_kept_rows};
 
-	take_rows(daemon);
+	load_kept_rows(daemon);
 	vbd_holder_sweep(&daemon->reconciler->holder);
 	vbd_reconciler_begin(daemon->reconciler, &ops);
 }
 
-static void answer_made(struct vbd_request *req, struct vbd_object *object, void *arg)
+static void answer_made_object(struct vbd_request *req, struct vbd_object *object, void *arg)
 {
 	const struct keepable *what = arg;
 
@@ -537,7 +538,7 @@ static void answer_made(struct vbd_request *req, struct vbd_object *object, void
 
 void vbd_create_keepable(struct vbd_request *req)
 {
-	const struct keepable *what = keepable_listed(req->route->pattern + strlen("/v1/"));
+	const struct keepable *what = keepable_of_list(req->route->pattern + strlen("/v1/"));
 	const char *name = json_string_value(json_object_get(req->json, "name"));
 	const struct making making = {.daemon = vbd_request_daemon(req),
 		.origin = vbd_request_origin(req),
@@ -553,7 +554,7 @@ void vbd_create_keepable(struct vbd_request *req)
 	if (what->make(&making, &object, &req->err) != VBD_OK)
 		return;
 	vbd_kept_adopt(object);
-	vbd_keep_answer(req, vbd_kept_ticket(object), object, answer_made, (void *)what);
+	vbd_keep_answer(req, vbd_kept_ticket(object), object, answer_made_object, (void *)what);
 }
 
 void vbd_create_labelled(struct vbd_request *req)

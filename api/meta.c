@@ -55,7 +55,7 @@ static void add_check(
 		health->status = status;
 }
 
-static void check(struct health *health, const char *name, bool well, const char *detail)
+static void add_yes_no_check(struct health *health, const char *name, bool well, const char *detail)
 {
 	add_check(health, name, well ? HEALTH_OK : HEALTH_FAILING, detail);
 }
@@ -88,9 +88,9 @@ void vbd_get_livez(struct vbd_request *req)
 	char detail[80];
 	bool well;
 
-	check(&health, "loop", true, "the control loop is running");
+	add_yes_no_check(&health, "loop", true, "the control loop is running");
 	well = vbd_health_workers(vbd_request_daemon(req), detail, sizeof(detail));
-	check(&health, "workers", well, detail);
+	add_yes_no_check(&health, "workers", well, detail);
 	reply_health(req, &health);
 }
 
@@ -102,23 +102,23 @@ void vbd_get_readyz(struct vbd_request *req)
 	bool well;
 
 	well = vbd_ready_device(daemon, detail, sizeof(detail));
-	check(&health, "device", well, detail);
+	add_yes_no_check(&health, "device", well, detail);
 	well = vbd_ready_port(daemon, detail, sizeof(detail));
-	check(&health, "port", well, detail);
+	add_yes_no_check(&health, "port", well, detail);
 	well = vbd_ready_cm(daemon, detail, sizeof(detail));
-	check(&health, "rdma_cm", well, detail);
+	add_yes_no_check(&health, "rdma_cm", well, detail);
 	well = vbd_health_pool(daemon, detail, sizeof(detail));
-	check(&health, "thread_pool", well, detail);
+	add_yes_no_check(&health, "thread_pool", well, detail);
 	well = vbd_keeper_check(daemon, detail, sizeof(detail)) <= VBD_KEEPING_OK;
 	add_check(&health, "store", well ? HEALTH_OK : HEALTH_DEGRADED, detail);
-	check(&health, "draining", daemon->drain.state == VBD_DRAIN_SERVING,
+	add_yes_no_check(&health, "draining", daemon->drain.state == VBD_DRAIN_SERVING,
 		daemon->drain.state == VBD_DRAIN_SERVING
 			? "the daemon begins what it is asked to"
 			: "the daemon drains, and begins nothing new");
 	if (daemon->config->fault_injection)
 		add_check(&health, "fault_injection", HEALTH_DEGRADED,
 			"clients may have things go wrong: this verbsd is for tests");
-	check(&health, "stopping", !daemon->stopping,
+	add_yes_no_check(&health, "stopping", !daemon->stopping,
 		daemon->stopping ? "the daemon is stopping" : "the daemon is not stopping");
 	reply_health(req, &health);
 }
@@ -279,7 +279,7 @@ static void reply_drain(struct vbd_request *req)
 	vbd_reply_json(req, 200, &out);
 }
 
-static void answer_drained(struct vbd_waiter *waiter, enum vbd_wake why)
+static void answer_when_drained(struct vbd_waiter *waiter, enum vbd_wake why)
 {
 	const struct vbd_daemon *daemon = vbd_request_daemon(waiter->req);
 
@@ -289,7 +289,7 @@ static void answer_drained(struct vbd_waiter *waiter, enum vbd_wake why)
 
 void vbd_get_drain(struct vbd_request *req)
 {
-	struct vbd_waiter waiter = {.answer = answer_drained};
+	struct vbd_waiter waiter = {.answer = answer_when_drained};
 
 	vbd_waiter_run(&waiter, sizeof(waiter), req, &vbd_request_daemon(req)->drain.watches,
 		req->wait_ms);
@@ -315,7 +315,7 @@ void vbd_delete_drain(struct vbd_request *req)
 /* --- reloading the configuration ------------------------------------------------------------- */
 
 /* The reload goes on. */
-static void on_reload_left(struct vbd_request *req, void *arg)
+static void on_reload_client_gone(struct vbd_request *req, void *arg)
 {
 	struct vbd_api *api = arg;
 
@@ -334,7 +334,7 @@ void vbd_post_reload(struct vbd_request *req)
 		(void)vbd_error_set(&req->err, VBD_E_WRONG_STATE,
 			"another request is reloading the configuration");
 	if (req->err.status ||
-		vbd_request_park(req, 0, NULL, on_reload_left, api, &req->err) != VBD_OK)
+		vbd_request_park(req, 0, NULL, on_reload_client_gone, api, &req->err) != VBD_OK)
 		return;
 	api->reload_req = req;
 	if (api->reload(api->reload_arg, &err) != VBD_OK)

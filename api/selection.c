@@ -8,8 +8,7 @@
 #include "daemon/core/batch.h"
 #include "daemon/store/keeper.h"
 
-/* Ending a connection takes several calls of the kernel: so many objects take about a millisecond.
- */
+/* Ending a connection takes several system calls: this many objects take about a millisecond. */
 #define OBJECTS_PER_TURN 16
 
 /* To look at that many objects takes much less. */
@@ -58,7 +57,7 @@ struct selection {
 	struct item items[];
 };
 
-static struct vbd_object *object_of(const struct item *item)
+static struct vbd_object *find_item_object(const struct item *item)
 {
 	const struct vbd_registry *registry = &item->selection->registries[item->kind];
 	struct vbd_object *object = vbd_registry_find_id(registry, item->id);
@@ -82,7 +81,7 @@ static void put_objects(
 	vbd_begin_array(out, name);
 	for (size_t i = 0; i < selection->count && i < OBJECTS_MAX; i++) {
 		const struct item *item = &selection->items[i];
-		const struct vbd_object *object = object_of(item);
+		const struct vbd_object *object = find_item_object(item);
 
 		vbd_begin_object(out, NULL);
 		vbd_put_text(out, "kind", selection->registries[item->kind].singular);
@@ -93,7 +92,7 @@ static void put_objects(
 	vbd_end(out);
 }
 
-static void finish(struct selection *selection)
+static void reply_and_free(struct selection *selection)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	size_t undone = selection->pending + selection->failures.total;
@@ -109,25 +108,25 @@ static void finish(struct selection *selection)
 	free_selection(selection);
 }
 
-static bool is_over(const struct selection *selection, const struct vbd_object *object)
+static bool needs_no_cancel(const struct selection *selection, const struct vbd_object *object)
 {
 	return selection->action == CANCELS && object->ended;
 }
 
-static void on_changed(struct vbd_watch *watch, bool gone)
+static void on_object_changed(struct vbd_watch *watch, bool gone)
 {
 	struct item *item = VBD_CONTAINER_OF(watch, struct item, watch);
 	struct selection *selection = item->selection;
-	const struct vbd_object *object = object_of(item);
+	const struct vbd_object *object = find_item_object(item);
 
-	if (!gone && object && !is_over(selection, object))
+	if (!gone && object && !needs_no_cancel(selection, object))
 		return;
 	vbd_watch_remove(&item->watch);
 	if (--selection->pending == 0 && !selection->answering)
 		vbd_timer_set(selection->timer, 0);
 }
 
-static void watch(struct item *item, struct vbd_object *object)
+static void watch_object(struct item *item, struct vbd_object *object)
 {
 	vbd_watch_add(&object->watches, &item->watch);
 	item->selection->pending++;
@@ -146,7 +145,7 @@ static enum vbd_status label_object(
 	return status;
 }
 
-static void treat(struct item *item, struct vbd_object *object)
+static void apply_action(struct item *item, struct vbd_object *object)
 {
 	struct selection *selection = item->selection;
 	const struct vbd_task_kind *task = vbd_task_of(item->kind);
@@ -163,10 +162,10 @@ static void treat(struct item *item, struct vbd_object *object)
 	} else if (selection->action == CANCELS) {
 		vbd_object_cancel(object);
 		if (!object->ended)
-			watch(item, object);
+			watch_object(item, object);
 	} else if (!task->remove) {
 		(void)vbd_kept_drop(kept);
-		watch(item, object);
+		watch_object(item, object);
 		(void)vbd_object_delete(object);
 	} else if (task->remove(object, &err) == VBD_OK) {
 		(void)vbd_kept_drop(kept);
@@ -179,7 +178,7 @@ static void answer_selection(struct vbd_request *req, struct vbd_object *object,
 {
 	(void)req;
 	(void)object;
-	finish(arg);
+	reply_and_free(arg);
 }
 
 /* The objects that end by themselves are awaited as long as the client wants. Returns whether the
@@ -196,23 +195,23 @@ static bool wait_for_pending(struct selection *selection)
 }
 
 /* One turn treats objects of one kind only: the next turn has freed those that are gone. */
-static void treat_some(struct selection *selection)
+static void apply_to_some(struct selection *selection)
 {
 	for (int i = 0; i < OBJECTS_PER_TURN && selection->at < selection->count; i++) {
 		struct item *item = &selection->items[selection->at];
-		struct vbd_object *object = object_of(item);
+		struct vbd_object *object = find_item_object(item);
 
 		if (item->kind != selection->treated_kind && i > 0)
 			break;
 		selection->treated_kind = item->kind;
 		selection->at++;
 		if (object)
-			treat(item, object);
+			apply_action(item, object);
 	}
 }
 
 /* Objects of the next kind may be in use by those that are pending. */
-static void next_turn(void *arg)
+static void run_turn(void *arg)
 {
 	struct selection *selection = arg;
 	struct vbd_request *req = selection->turns.req;
@@ -222,7 +221,7 @@ static void next_turn(void *arg)
 		!wait_for_pending(selection))
 		return;
 	if (!is_last) {
-		treat_some(selection);
+		apply_to_some(selection);
 		vbd_timer_set(selection->timer, 0);
 		return;
 	}
@@ -232,7 +231,7 @@ static void next_turn(void *arg)
 }
 
 /* The objects that are left stay as they are. */
-static void on_gone(struct vbd_request *req, void *arg)
+static void on_client_gone(struct vbd_request *req, void *arg)
 {
 	(void)req;
 	free_selection(arg);
@@ -240,22 +239,22 @@ static void on_gone(struct vbd_request *req, void *arg)
 
 /* --- the selection --------------------------------------------------------------------------- */
 
-/* A cancelled object stays, so ended objects of its kind must. What is kept has the labels of the
- * request that keeps it. */
-static bool may_name(
+/* CANCELS: only a kind whose ended objects stay, as cancelled ones do. LABELS: no kept objects,
+ * which have the labels of the request that keeps them. */
+static bool action_allows_kind(
 	const struct vbd_registry *registries, enum vbd_object_kind kind, enum action action)
 {
 	return action == LABELS ? kind != VBD_KIND_KEPT_OBJECT
 				: action == DELETES || registries[kind].kind->keeps_history;
 }
 
-static uint32_t kind_named(
+static uint32_t kind_bit_of_name(
 	const struct vbd_registry *registries, enum action action, const char *name, size_t len)
 {
 	for (enum vbd_object_kind kind = VBD_KIND_DEVICE + 1; kind < VBD_KIND_COUNT; kind++) {
 		const char *singular = registries[kind].singular;
 
-		if (may_name(registries, kind, action) && strlen(singular) == len &&
+		if (action_allows_kind(registries, kind, action) && strlen(singular) == len &&
 			memcmp(singular, name, len) == 0)
 			return UINT32_C(1) << kind;
 	}
@@ -270,7 +269,7 @@ static enum vbd_status refuse_kind(const struct vbd_registry *registries, enum a
 	for (enum vbd_object_kind kind = VBD_KIND_DEVICE + 1; kind < VBD_KIND_COUNT; kind++) {
 		size_t used = strlen(known);
 
-		if (may_name(registries, kind, action))
+		if (action_allows_kind(registries, kind, action))
 			(void)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
 				registries[kind].singular);
 	}
@@ -289,10 +288,10 @@ static enum vbd_status parse_kinds(const struct vbd_request *req, enum action ac
 	if (status != VBD_OK)
 		return status;
 	for (enum vbd_object_kind kind = VBD_KIND_DEVICE + 1; !at && kind < VBD_KIND_COUNT; kind++)
-		*ret_kinds |= (uint32_t)may_name(registries, kind, action) << kind;
+		*ret_kinds |= (uint32_t)action_allows_kind(registries, kind, action) << kind;
 	while (at) {
 		size_t len = strcspn(at, ",");
-		uint32_t kind = kind_named(registries, action, at, len);
+		uint32_t kind = kind_bit_of_name(registries, action, at, len);
 
 		if (!kind)
 			return refuse_kind(registries, action, "kind", at, len, err);
@@ -314,14 +313,14 @@ static enum vbd_status parse_object(const struct vbd_request *req, enum action a
 	if (status != VBD_OK || !object)
 		return status;
 	len = strcspn(object, "/");
-	ret_query->kinds = kind_named(registries, action, object, len);
+	ret_query->kinds = kind_bit_of_name(registries, action, object, len);
 	if (!ret_query->kinds)
 		return refuse_kind(registries, action, "object", object, len, err);
 	ret_query->ref = object[len] ? object + len + 1 : "";
 	return VBD_OK;
 }
 
-static enum vbd_status parse(const struct vbd_request *req, enum action action,
+static enum vbd_status parse_query(const struct vbd_request *req, enum action action,
 	struct query *ret_query, struct vbd_error *err)
 {
 	static const char *const flags[] = {"false", "true"};
@@ -354,16 +353,16 @@ static enum vbd_status parse(const struct vbd_request *req, enum action action,
 
 static bool is_selected(const struct selection *selection, const struct vbd_object *object)
 {
-	return !is_over(selection, object) &&
+	return !needs_no_cancel(selection, object) &&
 	       vbd_labels_match(object->labels, &selection->query.labels) &&
 	       vbd_caller_may_change(selection->turns.req->caller, object->owner);
 }
 
-static void add(struct selection *selection, uint64_t id)
+static void add_item(struct selection *selection, uint64_t id)
 {
 	struct item *item = &selection->items[selection->count++];
 
-	item->watch.cb = on_changed;
+	item->watch.cb = on_object_changed;
 	vbd_list_init(&item->watch.link);
 	item->selection = selection;
 	item->kind = selection->at_kind;
@@ -379,11 +378,11 @@ static void add_records(struct selection *selection)
 		const struct vbd_object *object = past->places[i].object;
 
 		if (object && is_selected(selection, object))
-			add(selection, object->id);
+			add_item(selection, object->id);
 	}
 }
 
-static void to_next_kind(struct selection *selection)
+static void go_to_next_kind(struct selection *selection)
 {
 	do
 		selection->at_kind++;
@@ -395,31 +394,31 @@ static void to_next_kind(struct selection *selection)
 }
 
 /* Returns whether all objects were looked at. */
-static bool select_some(struct selection *selection)
+static bool select_part(struct selection *selection)
 {
 	for (int i = 0; i < VISITS_PER_PART && selection->at_kind < VBD_KIND_COUNT; i++) {
 		const struct vbd_object *object = vbd_registry_after(
 			&selection->registries[selection->at_kind], selection->at_id);
 
 		if (!object || object->id > selection->last_ids[selection->at_kind]) {
-			to_next_kind(selection);
+			go_to_next_kind(selection);
 			continue;
 		}
 		selection->at_id = object->id;
 		if (is_selected(selection, object))
-			add(selection, object->id);
+			add_item(selection, object->id);
 	}
 	return selection->at_kind == VBD_KIND_COUNT;
 }
 
-static enum vbd_status begin(struct selection *selection, struct vbd_error *err)
+static enum vbd_status begin_action(struct selection *selection, struct vbd_error *err)
 {
 	struct vbd_request *req = selection->turns.req;
 	enum vbd_status status = vbd_timer_create(
-		vbd_request_daemon(req)->loop, next_turn, selection, &selection->timer, err);
+		vbd_request_daemon(req)->loop, run_turn, selection, &selection->timer, err);
 
 	if (status == VBD_OK)
-		status = vbd_request_park(req, 0, NULL, on_gone, selection, err);
+		status = vbd_request_park(req, 0, NULL, on_client_gone, selection, err);
 	if (status != VBD_OK)
 		return status;
 	req->acted = true;
@@ -427,24 +426,24 @@ static enum vbd_status begin(struct selection *selection, struct vbd_error *err)
 	return VBD_OK;
 }
 
-static bool go_on(struct vbd_in_turns *self)
+static bool select_and_begin(struct vbd_in_turns *self)
 {
 	struct selection *selection = VBD_CONTAINER_OF(self, struct selection, turns);
 	struct vbd_request *req = self->req;
 	struct vbd_error err = {0};
 
-	if (!select_some(selection))
+	if (!select_part(selection))
 		return false;
 	if (selection->query.dry_run) {
-		finish(selection);
-	} else if (begin(selection, &err) != VBD_OK) {
+		reply_and_free(selection);
+	} else if (begin_action(selection, &err) != VBD_OK) {
 		free_selection(selection);
 		vbd_reply_problem(req, &err);
 	}
 	return true;
 }
 
-static void drop(struct vbd_in_turns *self)
+static void drop_selection(struct vbd_in_turns *self)
 {
 	free_selection(VBD_CONTAINER_OF(self, struct selection, turns));
 }
@@ -457,12 +456,12 @@ static enum vbd_status select_one(struct selection *selection, struct vbd_error 
 
 	if (!object)
 		return err->status;
-	add(selection, object->id);
+	add_item(selection, object->id);
 	selection->at_kind = VBD_KIND_COUNT;
 	return VBD_OK;
 }
 
-/* Notes the last ids too. Returns the number of objects that may be selected. */
+/* Sets @last_ids. Returns the number of objects that may be selected. */
 static size_t count_all(
 	const struct vbd_registry *registries, uint32_t kinds, uint64_t last_ids[VBD_KIND_COUNT])
 {
@@ -478,14 +477,14 @@ static size_t count_all(
 	return count;
 }
 
-static enum vbd_status create(struct vbd_request *req, enum action action,
+static enum vbd_status create_selection(struct vbd_request *req, enum action action,
 	struct selection **ret_selection, struct vbd_error *err)
 {
 	struct vbd_registry *registries = vbd_request_daemon(req)->registries;
 	uint64_t last_ids[VBD_KIND_COUNT];
 	struct query query = {.all = 0};
 	struct selection *selection;
-	enum vbd_status status = parse(req, action, &query, err);
+	enum vbd_status status = parse_query(req, action, &query, err);
 
 	if (status != VBD_OK)
 		return status;
@@ -493,13 +492,14 @@ static enum vbd_status create(struct vbd_request *req, enum action action,
 							   sizeof(selection->items[0]));
 	if (!selection)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the selected objects");
-	selection->turns = (struct vbd_in_turns){.req = req, .go_on = go_on, .drop = drop};
+	selection->turns = (struct vbd_in_turns){
+		.req = req, .go_on = select_and_begin, .drop = drop_selection};
 	selection->query = query;
 	selection->registries = registries;
 	memcpy(selection->last_ids, last_ids, sizeof(last_ids));
 	selection->action = action;
 	selection->wait_until_ns = vbd_clock_mono_ns() + req->wait_ms * VBD_NS_PER_MS;
-	to_next_kind(selection);
+	go_to_next_kind(selection);
 	status = query.ref ? select_one(selection, err) : VBD_OK;
 	if (status != VBD_OK)
 		free(selection);
@@ -508,22 +508,22 @@ static enum vbd_status create(struct vbd_request *req, enum action action,
 	return status;
 }
 
-static void run(struct vbd_request *req, enum action action)
+static void run_selection(struct vbd_request *req, enum action action)
 {
 	struct selection *selection;
 
-	if (create(req, action, &selection, &req->err) == VBD_OK)
+	if (create_selection(req, action, &selection, &req->err) == VBD_OK)
 		vbd_in_turns_run(&selection->turns, &vbd_request_daemon(req)->turns);
 }
 
 void vbd_delete_selected(struct vbd_request *req)
 {
-	run(req, DELETES);
+	run_selection(req, DELETES);
 }
 
 void vbd_cancel_selected(struct vbd_request *req)
 {
-	run(req, CANCELS);
+	run_selection(req, CANCELS);
 }
 
 void vbd_label_selected(struct vbd_request *req)
@@ -536,5 +536,5 @@ void vbd_label_selected(struct vbd_request *req)
 
 	if (vbd_request_decode(req, VBD_FIELDS(fields), &input, &req->err) == VBD_OK &&
 		vbd_labels_check_patch(input.labels, &req->err) == VBD_OK)
-		run(req, LABELS);
+		run_selection(req, LABELS);
 }

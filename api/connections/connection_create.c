@@ -77,7 +77,7 @@ static const struct vbd_field cm_fields[] = {
 	VBD_QP_FIELDS(struct connection_create),
 };
 
-static void use_heartbeat(struct vbd_qp_input *qp)
+static void set_default_heartbeat(struct vbd_qp_input *qp)
 {
 	if (qp->seen.heartbeat_ms)
 		return;
@@ -102,7 +102,7 @@ enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const struct vb
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/qp_type",
 			"the CM brings up rc only; uc needs bringup manual");
 	if (kept)
-		use_heartbeat(&input.qp);
+		set_default_heartbeat(&input.qp);
 	if (status == VBD_OK)
 		status = vbd_private_data_decode(&input.private_data, &cm->private_data, err);
 	if (status == VBD_OK)

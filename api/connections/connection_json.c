@@ -170,8 +170,8 @@ static void put_bringup(struct vbd_encoder *out, const struct vbd_conn *conn)
 
 /* --- counters and inbox ---------------------------------------------------------------------- */
 
-/* The receives that verbsd keeps posted for a service count once one of them has ended. */
-static bool was_posted(const struct vbd_conn *conn, enum vbd_op op)
+/* Receives that verbsd itself posts, for a service, count only once one of them has ended. */
+static bool op_was_posted(const struct vbd_conn *conn, enum vbd_op op)
 {
 	const struct vbd_op_counters *counters = vbd_qp_op_counters(&conn->qp, op);
 
@@ -187,7 +187,7 @@ static void put_counters(struct vbd_encoder *out, const char *name, const struct
 	for (unsigned int i = 0; i < VBD_OP_COUNT; i++) {
 		enum vbd_op op = (enum vbd_op)i;
 
-		if (was_posted(conn, op))
+		if (op_was_posted(conn, op))
 			vbd_put_op_counters(
 				out, vbd_op_name(op), vbd_qp_op_counters(&conn->qp, op));
 	}
@@ -228,7 +228,7 @@ static void put_times(struct vbd_encoder *out, const struct vbd_conn *conn)
 	vbd_put_time(out, "ended_at", conn->ended_ns);
 }
 
-/* Most connections have none, and a connection in an answer is to be small. */
+/* Left out if there is none, as for most connections, to keep answers small. */
 static void put_private_data(struct vbd_encoder *out, const struct vbd_conn *conn)
 {
 	const struct vbd_private_data *local = &conn->cm.private_data;
@@ -243,16 +243,16 @@ static void put_private_data(struct vbd_encoder *out, const struct vbd_conn *con
 	vbd_end(out);
 }
 
-/* The side that sent the request; null without a CM. */
-static const char *side_of(const struct vbd_conn *conn)
+/* "active": this side sent the request to the CM; NULL for bring-up by hand. */
+static const char *cm_side(const struct vbd_conn *conn)
 {
 	if (conn->manual)
 		return NULL;
 	return conn->passive ? "passive" : "active";
 }
 
-/* The members of the request. */
-static void put_asked(struct vbd_encoder *out, const struct vbd_connection *connection)
+/* The members as the client requested them. */
+static void put_requested(struct vbd_encoder *out, const struct vbd_connection *connection)
 {
 	const struct vbd_conn *conn = connection->conn;
 	const struct vbd_cm_params *cm = &conn->cm;
@@ -280,7 +280,7 @@ static void put_device(
 		vbd_put_reference(out, "device", asked->id, asked->name);
 }
 
-static void put_place(struct vbd_encoder *out, const struct vbd_connection *connection)
+static void put_device_and_addrs(struct vbd_encoder *out, const struct vbd_connection *connection)
 {
 	const struct vbd_daemon *daemon = connection->object.registry->daemon;
 	const struct vbd_conn *conn = connection->conn;
@@ -294,7 +294,7 @@ static void put_place(struct vbd_encoder *out, const struct vbd_connection *conn
 	vbd_put_ref(out, "cq", daemon->cqs, conn->qp.cq_id);
 }
 
-/* UC: null while a buffer of the same PD is open to writes of the peer. */
+/* Null for UC while the peer may write to a buffer of the same PD. */
 static void put_heartbeats(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
 {
 	const struct vbd_heartbeat_counters *counters = vbd_qp_heartbeat(&conn->qp);
@@ -351,11 +351,11 @@ void vbd_put_connection(struct vbd_encoder *out, const void *item)
 
 	vbd_put_object(out, &connection->object);
 	put_state(out, conn);
-	vbd_put_text(out, "side", side_of(conn));
+	vbd_put_text(out, "side", cm_side(conn));
 	vbd_put_text(out, "qp_type", vbd_transport_name(conn->params.qp.transport));
 	put_bringup(out, conn);
-	put_place(out, connection);
-	put_asked(out, connection);
+	put_device_and_addrs(out, connection);
+	put_requested(out, connection);
 	put_counters(out, "counters", conn);
 	put_heartbeats(out, "heartbeats", conn);
 	put_lost_packets(out, connection);

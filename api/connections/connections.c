@@ -92,7 +92,7 @@ static const struct vbd_page_column connection_columns[] = {
 	{NULL},
 };
 
-static void refresh(void *item)
+static void refresh_qp(void *item)
 {
 	const struct vbd_connection *connection = item;
 
@@ -103,7 +103,7 @@ static void refresh(void *item)
 const struct vbd_task_kind vbd_connection_task = {
 	.kind = VBD_KIND_CONNECTION,
 	.gone = "the connection was deleted in the meantime",
-	.refresh = refresh,
+	.refresh = refresh_qp,
 	.encode_past = vbd_put_past_explanation,
 	.page.members = vbd_connection_members,
 	.page.columns = connection_columns,
@@ -150,7 +150,7 @@ static void reply_gone(struct vbd_request *req, enum vbd_goal goal)
 		vbd_task_reply_gone(req, &vbd_connection_task);
 }
 
-static bool is_reached(const struct vbd_conn *conn, enum vbd_goal goal)
+static bool goal_is_reached(const struct vbd_conn *conn, enum vbd_goal goal)
 {
 	switch (goal) {
 	case VBD_GOAL_ESTABLISHED:
@@ -169,7 +169,7 @@ static bool is_reached(const struct vbd_conn *conn, enum vbd_goal goal)
 /* True if the answer is the error that ends the connection. The answer waits for the end, so that
  * the client finds the record complete, and the name free. A client that does not wait for the
  * connection to be established gets the connection in its current state instead. */
-static bool ended_instead(const struct state_waiter *waiter, enum vbd_wake why)
+static bool ended_before_goal(const struct state_waiter *waiter, enum vbd_wake why)
 {
 	enum vbd_conn_state state = waiter->connection->conn->state;
 
@@ -180,7 +180,7 @@ static bool ended_instead(const struct state_waiter *waiter, enum vbd_wake why)
 	return waiter->waiter.req->wait_asked || waiter->goal != VBD_GOAL_ESTABLISHED;
 }
 
-static void reply_reached(struct vbd_request *req, const struct state_waiter *waiter)
+static void reply_goal_reached(struct vbd_request *req, const struct state_waiter *waiter)
 {
 	struct vbd_conn *conn = waiter->connection->conn;
 
@@ -207,24 +207,24 @@ static void answer_state(struct vbd_waiter *base, enum vbd_wake why)
 		reply_gone(req, waiter->goal);
 		return;
 	}
-	if (ended_instead(waiter, why)) {
+	if (ended_before_goal(waiter, why)) {
 		reply_end(base, &waiter->connection->object, why != VBD_WAKE_TIMEOUT);
 		return;
 	}
-	reached = is_reached(waiter->connection->conn, waiter->goal);
+	reached = goal_is_reached(waiter->connection->conn, waiter->goal);
 	if (!reached && why != VBD_WAKE_TIMEOUT)
 		return;
 	if (waiter->location)
 		vbd_request_add_location(req, "connections", waiter->connection->object.id);
 	if (reached)
-		reply_reached(req, waiter);
+		reply_goal_reached(req, waiter);
 	else
 		vbd_task_reply(req, 202, &vbd_connection_task, waiter->connection);
 }
 
-/* A QP takes no longer to open than its receives to register, and the client needs its number:
- * without a Prefer header, wait for it without a deadline. */
-static uint64_t wait_ms(const struct vbd_request *req, enum vbd_goal goal)
+/* Without a Prefer header, wait for the QP without a deadline: the client needs the QP number, and
+ * a QP takes no longer to open than its receives to register. */
+static uint64_t goal_wait_ms(const struct vbd_request *req, enum vbd_goal goal)
 {
 	if (req->wait_asked || goal != VBD_GOAL_OPEN)
 		return req->wait_ms;
@@ -243,7 +243,7 @@ void vbd_connection_wait(struct vbd_request *req, struct vbd_connection *connect
 	};
 
 	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &connection->object.watches,
-		wait_ms(req, goal));
+		goal_wait_ms(req, goal));
 }
 
 /* --- commands -------------------------------------------------------------------------------- */
@@ -321,7 +321,7 @@ void vbd_close_connection(struct vbd_request *req)
 	vbd_connection_wait(req, connection, VBD_GOAL_ENDED, 200, false);
 }
 
-static void answer_deleted(struct vbd_request *req, struct vbd_object *object, void *arg)
+static void await_deletion(struct vbd_request *req, struct vbd_object *object, void *arg)
 {
 	(void)arg;
 	if (object)
@@ -344,7 +344,7 @@ void vbd_delete_connection(struct vbd_request *req)
 		return;
 	ticket = vbd_kept_drop(vbd_kept_of(&connection->object));
 	vbd_keep_answer(req, ticket,
-		vbd_object_delete(&connection->object) ? NULL : &connection->object, answer_deleted,
+		vbd_object_delete(&connection->object) ? NULL : &connection->object, await_deletion,
 		NULL);
 }
 

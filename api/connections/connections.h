@@ -39,7 +39,7 @@ bool vbd_manual_requested(const json_t *json);
  * vbd_connection_decode - a ConnectionCreate for the CM
  * @daemon:   NULL: do not look for the objects to which it refers
  * @origin:   of the connection
- * @json:     one that vbd_manual_requested() denies
+ * @json:     a body for which vbd_manual_requested() is false
  * @ret_spec: its `count` is 0
  * @kept:     the connection is to be kept: it has heartbeats by default
  * @faults:   see vbd_decode_all()

@@ -14,8 +14,7 @@
 #include "base/addr.h"
 #include "daemon/observe/explain.h"
 
-/* The kernel is asked for a route and counters within this time, unless it is configured just then.
- */
+/* The kernel gives a route and counters within this time, unless it is just being configured. */
 #define KEEPING_MS 3000
 
 /* A transfer that has done no byte more after this time makes no progress. */
@@ -25,10 +24,10 @@
 struct asking {
 	struct vbd_request *req; /* NULL: the client has left */
 	struct vbd_resolution *resolution;
-	bool looking; /* a look has begun, and its callback is to come */
+	bool looking; /* vbd_look_begin() or vbd_look_at_route() will call back */
 	uint64_t connection;
 	uint64_t created_ns;	       /* of the connection that is looked at */
-	uint64_t transfer, done_bytes; /* that are watched; 0: none */
+	uint64_t transfer, done_bytes; /* watched for progress; 0: none */
 	char host[256];
 	uint64_t port; /* 0: none */
 	struct vbd_destination destination;
@@ -38,7 +37,7 @@ struct asking {
 	bool again; /* none of `addrs` is ready: the first one is explained */
 };
 
-static void on_gone(struct vbd_request *req, void *arg)
+static void on_client_gone(struct vbd_request *req, void *arg)
 {
 	struct asking *asking = arg;
 
@@ -52,7 +51,7 @@ static void on_gone(struct vbd_request *req, void *arg)
 	free(asking);
 }
 
-static void refuse(struct asking *asking, const struct vbd_error *err)
+static void refuse_and_free(struct asking *asking, const struct vbd_error *err)
 {
 	vbd_reply_problem(asking->req, err);
 	free(asking);
@@ -60,9 +59,9 @@ static void refuse(struct asking *asking, const struct vbd_error *err)
 
 /* --- a connection ---------------------------------------------------------------------------- */
 
-static void on_look(const struct vbd_look *look, void *arg);
+static void on_connection_looked_at(const struct vbd_look *look, void *arg);
 
-static void look_for(struct asking *asking)
+static void begin_look(struct asking *asking)
 {
 	struct vbd_request *req = asking->req;
 	struct vbd_error err = {0};
@@ -71,17 +70,17 @@ static void look_for(struct asking *asking)
 
 	if (!object)
 		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the connection was deleted");
-	else if (vbd_request_park(req, 0, NULL, on_gone, asking, &err) == VBD_OK &&
-		 vbd_look_begin((const struct vbd_connection *)(const void *)object, on_look,
-			 asking, &err) == VBD_OK) {
+	else if (vbd_request_park(req, 0, NULL, on_client_gone, asking, &err) == VBD_OK &&
+		 vbd_look_begin((const struct vbd_connection *)(const void *)object,
+			 on_connection_looked_at, asking, &err) == VBD_OK) {
 		asking->created_ns = object->created_ns;
 		asking->looking = true;
 		return;
 	}
-	refuse(asking, &err);
+	refuse_and_free(asking, &err);
 }
 
-static void explain(struct vbd_request *req, const struct vbd_connection *connection,
+static void explain_conn(struct vbd_request *req, const struct vbd_connection *connection,
 	const struct vbd_look *look)
 {
 	struct vbd_encoder out = vbd_encode_begin();
@@ -94,7 +93,7 @@ static void explain(struct vbd_request *req, const struct vbd_connection *connec
 	vbd_reply_json(req, 200, &out);
 }
 
-static void on_look(const struct vbd_look *look, void *arg)
+static void on_connection_looked_at(const struct vbd_look *look, void *arg)
 {
 	struct asking *asking = arg;
 	struct vbd_look watched = *look;
@@ -107,24 +106,24 @@ static void on_look(const struct vbd_look *look, void *arg)
 	}
 	object = vbd_registry_find_id(
 		vbd_request_daemon(asking->req)->connections, asking->connection);
-	/* The look was at another one that had the id before. */
+	/* The look was at an earlier connection, which had the same id. */
 	if (!object || object->created_ns != asking->created_ns) {
-		look_for(asking);
+		begin_look(asking);
 		return;
 	}
 	watched.transfer = asking->transfer;
 	watched.transfer_done = asking->done_bytes;
-	explain(asking->req, (const struct vbd_connection *)(const void *)object, &watched);
+	explain_conn(asking->req, (const struct vbd_connection *)(const void *)object, &watched);
 	free(asking);
 }
 
-static void on_watched(struct vbd_request *req, void *arg)
+static void on_transfer_watched(struct vbd_request *req, void *arg)
 {
 	(void)req;
-	look_for(arg);
+	begin_look(arg);
 }
 
-static void look(struct vbd_request *req, const struct vbd_connection *connection)
+static void look_at_connection(struct vbd_request *req, const struct vbd_connection *connection)
 {
 	struct asking *asking = calloc(1, sizeof(*asking));
 	struct vbd_error err = {0};
@@ -138,20 +137,20 @@ static void look(struct vbd_request *req, const struct vbd_connection *connectio
 	asking->connection = connection->object.id;
 	if (!vbd_explain_running(connection, &asking->transfer, &asking->done_bytes)) {
 		asking->transfer = 0;
-		look_for(asking);
-	} else if (vbd_request_park(req, PROGRESS_MS, on_watched, on_gone, asking, &err) !=
-		   VBD_OK) {
-		refuse(asking, &err);
+		begin_look(asking);
+	} else if (vbd_request_park(req, PROGRESS_MS, on_transfer_watched, on_client_gone, asking,
+			   &err) != VBD_OK) {
+		refuse_and_free(asking, &err);
 	}
 }
 
-/* An explanation that waits for the facts that are being kept of the first error. */
+/* An explanation that waits until the facts about the first error are stored. */
 struct explaining {
 	struct vbd_waiter waiter; /* first */
 	struct vbd_connection *connection;
 };
 
-static void answer(struct vbd_waiter *waiter, enum vbd_wake why)
+static void on_facts_kept(struct vbd_waiter *waiter, enum vbd_wake why)
 {
 	const struct vbd_connection *connection = ((struct explaining *)waiter)->connection;
 	struct vbd_error gone = {0};
@@ -161,7 +160,7 @@ static void answer(struct vbd_waiter *waiter, enum vbd_wake why)
 		vbd_reply_problem(waiter->req, &gone);
 	} else if (why == VBD_WAKE_TIMEOUT || !connection->keeping) {
 		waiter->handed_on = true;
-		look(waiter->req, connection);
+		look_at_connection(waiter->req, connection);
 	}
 }
 
@@ -169,7 +168,7 @@ void vbd_explain_one(struct vbd_request *req)
 {
 	const struct vbd_record *record = vbd_record_of_path(req, VBD_KIND_CONNECTION);
 	struct vbd_connection *connection = record ? NULL : vbd_request_connection(req);
-	struct explaining explaining = {.waiter.answer = answer, .connection = connection};
+	struct explaining explaining = {.waiter.answer = on_facts_kept, .connection = connection};
 
 	if (record)
 		vbd_explain_record(req, record);
@@ -181,21 +180,21 @@ void vbd_explain_one(struct vbd_request *req)
 
 /* --- a destination --------------------------------------------------------------------------- */
 
-static void find_netroute(struct asking *asking);
+static void look_up_route(struct asking *asking);
 
-/* A connection tries each address of a name. So the first one that is ready is explained, or the
- * first of all. */
-static bool goes_on(struct asking *asking)
+/* A connection tries each address of a name. So the first reachable address is explained; if none
+ * is, the first of all. */
+static bool try_next_addr(struct asking *asking)
 {
 	if (asking->again || asking->addrs.count < 2)
 		return false;
 	asking->at = (asking->at + 1) % asking->addrs.count;
 	asking->again = asking->at == 0;
-	find_netroute(asking);
+	look_up_route(asking);
 	return true;
 }
 
-static void on_route(const struct vbd_look *look, void *arg)
+static void on_route_found(const struct vbd_look *look, void *arg)
 {
 	struct asking *asking = arg;
 	struct vbd_explanation explanation;
@@ -207,12 +206,12 @@ static void on_route(const struct vbd_look *look, void *arg)
 		return;
 	}
 	if (!look->netroute_known) {
-		refuse(asking, &look->err);
+		refuse_and_free(asking, &look->err);
 		return;
 	}
 	vbd_explain_destination(vbd_request_daemon(asking->req), &asking->destination,
 		&look->netroute, &explanation);
-	if (vbd_verdicts_bad(&explanation.verdicts) && goes_on(asking))
+	if (vbd_verdicts_bad(&explanation.verdicts) && try_next_addr(asking))
 		return;
 	out = vbd_encode_begin();
 	vbd_put_reachability(&out, asking->host, asking->port, &asking->destination, &explanation);
@@ -220,7 +219,7 @@ static void on_route(const struct vbd_look *look, void *arg)
 	free(asking);
 }
 
-static void find_netroute(struct asking *asking)
+static void look_up_route(struct asking *asking)
 {
 	struct vbd_destination *destination = &asking->destination;
 	struct vbd_daemon *daemon = vbd_request_daemon(asking->req);
@@ -230,25 +229,25 @@ static void find_netroute(struct asking *asking)
 	destination->src = asking->src;
 	asking->looking = vbd_destination_choose(daemon, destination, &err) == VBD_OK &&
 			  vbd_look_at_route(daemon, asking->req->caller, &destination->addr,
-				  &destination->src, on_route, asking, &err) == VBD_OK;
-	if (!asking->looking && !goes_on(asking))
-		refuse(asking, &err);
+				  &destination->src, on_route_found, asking, &err) == VBD_OK;
+	if (!asking->looking && !try_next_addr(asking))
+		refuse_and_free(asking, &err);
 }
 
-static void on_resolved(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
+static void on_host_resolved(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
 {
 	struct asking *asking = arg;
 
 	asking->resolution = NULL;
 	if (!addrs) {
-		refuse(asking, err);
+		refuse_and_free(asking, err);
 		return;
 	}
 	asking->addrs = *addrs;
-	find_netroute(asking);
+	look_up_route(asking);
 }
 
-static enum vbd_status parse(
+static enum vbd_status parse_destination(
 	const struct vbd_request *req, struct asking *asking, struct vbd_error *err)
 {
 	const char *host = NULL;
@@ -303,17 +302,17 @@ void vbd_get_reachability(struct vbd_request *req)
 
 	if (!asking)
 		(void)vbd_error_set(&req->err, VBD_E_NO_MEMORY, "no memory for the explanation");
-	if (!asking || parse(req, asking, &req->err) != VBD_OK ||
+	if (!asking || parse_destination(req, asking, &req->err) != VBD_OK ||
 		parse_host(req, asking, &asking->addrs.items[0], &numeric, &req->err) != VBD_OK ||
-		vbd_request_park(req, 0, NULL, on_gone, asking, &req->err) != VBD_OK) {
+		vbd_request_park(req, 0, NULL, on_client_gone, asking, &req->err) != VBD_OK) {
 		free(asking);
 		return;
 	}
 	asking->req = req;
 	if (numeric)
-		find_netroute(asking);
+		look_up_route(asking);
 	else if (vbd_resolve(vbd_request_daemon(req)->loop, req->caller, asking->host, 1,
-			 (int)asking->src.ss_family, on_resolved, asking, &asking->resolution,
+			 (int)asking->src.ss_family, on_host_resolved, asking, &asking->resolution,
 			 &err) != VBD_OK)
-		refuse(asking, &err);
+		refuse_and_free(asking, &err);
 }

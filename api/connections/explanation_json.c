@@ -147,7 +147,7 @@ static void put_findings(
 	vbd_end(out);
 }
 
-/* The closest to the first error first. */
+/* The cause that is closest to the first error comes first. */
 static void put_causes(struct vbd_encoder *out, const char *name, const struct vbd_conn *conn)
 {
 	const struct vbd_first_error *first = &conn->qp.first_error;
@@ -242,7 +242,7 @@ static void put_peer_report(struct vbd_encoder *out, const char *name,
 }
 
 /* Is the hint another one than those before it, and more than "Nothing to do"? */
-static bool is_hint(const char *const *hints, size_t i)
+static bool is_new_hint(const char *const *hints, size_t i)
 {
 	for (size_t k = 0; k < i; k++) {
 		if (strcmp(hints[k], hints[i]) == 0)
@@ -251,8 +251,8 @@ static bool is_hint(const char *const *hints, size_t i)
 	return strncmp(hints[i], "Nothing", 7) != 0;
 }
 
-/* Advice for the causes, the best supported first. Without a cause the findings say what to do;
- * with one they are what it is made of. */
+/* Put the advice of the causes, the best supported first. Without a cause put that of the findings,
+ * which are else only the evidence of the causes. */
 static void put_hints(
 	struct vbd_encoder *out, const char *name, const struct vbd_explanation *explanation)
 {
@@ -270,7 +270,7 @@ static void put_hints(
 	}
 	vbd_begin_array(out, name);
 	for (size_t i = 0; i < count; i++) {
-		if (is_hint(hints, i))
+		if (is_new_hint(hints, i))
 			vbd_put_text(out, NULL, hints[i]);
 	}
 	vbd_end(out);
@@ -345,15 +345,15 @@ void vbd_put_past_explanation(struct vbd_encoder *out, const void *item)
 }
 
 /* A text of the error with which the connection ended; NULL if that was none. */
-static const char *error_text(const struct vbd_archived *archived, const char *name)
+static const char *past_error_text(const struct vbd_archived *archived, const char *name)
 {
 	return json_string_value(json_object_get(json_object_get(archived->body, "error"), name));
 }
 
 /* The error of the end, or what its code means; "" if that is the code of a newer verbsd. */
-static const char *end_text(const struct vbd_archived *archived)
+static const char *past_end_text(const struct vbd_archived *archived)
 {
-	const char *detail = error_text(archived, "detail");
+	const char *detail = past_error_text(archived, "detail");
 
 	for (int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT && !(detail && *detail); i++) {
 		if (strcmp(vbd_reason_name((enum vbd_reason)i), archived->record->end_code) == 0)
@@ -366,7 +366,7 @@ static const char *end_text(const struct vbd_archived *archived)
 static void put_past_summary(
 	struct vbd_encoder *out, const char *name, const struct vbd_archived *archived)
 {
-	const char *end = end_text(archived);
+	const char *end = past_end_text(archived);
 	bool failed = strcmp(archived->record->state, "failed") == 0;
 	const char *became = failed ? "It failed" : "It was closed";
 	char text[320];
@@ -379,14 +379,14 @@ static void put_past_summary(
 	vbd_put_text(out, name, text);
 }
 
-/* The row of a connection that ended well, or with its run, has no explanation: its end is told. */
+/* Put the end of a connection whose row has no explanation: it ended well, or with its run. */
 static void put_past_end(struct vbd_encoder *out, const struct vbd_archived *archived)
 {
 	static const char *const unknown[] = {
 		"cause", "request", "peer_report", "facts", "preceded_by"};
 	static const char *const none[] = {"evidence", "possible_causes", "causes", "findings"};
 	const struct vbd_record *record = archived->record;
-	const char *hint = error_text(archived, "hint");
+	const char *hint = past_error_text(archived, "hint");
 
 	vbd_begin_object(out, "connection");
 	vbd_put_u64(out, "id", record->object.id);

@@ -108,7 +108,7 @@ static void encode_listener(struct vbd_encoder *out, const void *item)
 /* A call thread destroys the CM id, which may take as long as the kernel likes. */
 #define PORT_FREE_MS 500
 
-static bool has_ended(const void *calls, uint64_t id_number)
+static bool call_has_ended(const void *calls, uint64_t id_number)
 {
 	return vbd_calls_has_ended(calls, id_number);
 }
@@ -120,10 +120,10 @@ static void reply_deleted(struct vbd_request *req, void *arg)
 }
 
 /* The next request may want the port of the listener. */
-static void answer_deleted(struct vbd_request *req, struct vbd_object *object, void *id_number)
+static void answer_port_free(struct vbd_request *req, struct vbd_object *object, void *id_number)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	const struct vbd_wait wait = {.is_over = has_ended,
+	const struct vbd_wait wait = {.is_over = call_has_ended,
 		.on = daemon->fabric->calls,
 		.number = (uintptr_t)id_number,
 		.watches = &daemon->id_watches,
@@ -148,7 +148,7 @@ void vbd_delete_listener(struct vbd_request *req)
 	ticket = vbd_kept_drop(vbd_kept_of(&listener->object));
 	vbd_listener_delete(listener);
 	id_number = (uintptr_t)vbd_calls_newest_id(vbd_request_daemon(req)->fabric->calls);
-	vbd_keep_answer(req, ticket, NULL, answer_deleted, (void *)id_number);
+	vbd_keep_answer(req, ticket, NULL, answer_port_free, (void *)id_number);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -327,7 +327,7 @@ static const struct vbd_page_column listener_columns[] = {
 	{NULL},
 };
 
-static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
+static enum vbd_status delete_listener(struct vbd_object *object, struct vbd_error *err)
 {
 	(void)err;
 	vbd_listener_delete(VBD_CONTAINER_OF(object, struct vbd_listener, object));
@@ -343,7 +343,7 @@ const struct vbd_task_kind vbd_listener_task = {
 	.kind = VBD_KIND_LISTENER,
 	.gone = "the listener was deleted in the meantime",
 	.is_idle = is_idle,
-	.remove = remove_object,
+	.remove = delete_listener,
 	.page.members = vbd_listener_members,
 	.page.columns = listener_columns,
 	.page.states = VBD_PAGE_STATES(VBD_LISTENER_STATE_MAP),

@@ -14,8 +14,7 @@
 
 /* --- a page of an inbox ---------------------------------------------------------------------- */
 
-/* A page ends before the message with which its messages would have more bytes than these in all,
- * but has one message at least. */
+/* A page has at most this many bytes of messages, or one longer message. */
 #define PAGE_BYTES UINT64_C(1048576)
 
 /* The parameters of a GET of messages. */
@@ -25,8 +24,7 @@ struct message_query {
 	size_t encoding; /* enum vbd_encoding */
 };
 
-/* A byte that needs an escape is written in some 10 ns: 16 KiB take much less than a millisecond.
- */
+/* A byte that needs an escape is written in some 10 ns: 16 KiB take far less than a millisecond. */
 #define AT_ONCE_BYTES 16384
 
 struct page {
@@ -55,7 +53,7 @@ struct range {
 	size_t bytes;
 };
 
-static struct range choose(const struct vbd_inbox *inbox, const struct message_query *query)
+static struct range choose_range(const struct vbd_inbox *inbox, const struct message_query *query)
 {
 	const struct vbd_link *head = &inbox->messages;
 	struct range range = {.first = head->next};
@@ -75,7 +73,7 @@ static struct range choose(const struct vbd_inbox *inbox, const struct message_q
 	return range;
 }
 
-/* Copy what the page has of the messages, which may be deleted before it is written. */
+/* Copy the messages of the page: they may be deleted before the page is written. */
 static void copy_messages(struct page *page, const struct range *range)
 {
 	uint8_t *at = page->bytes;
@@ -173,7 +171,7 @@ static void free_page(struct page *page)
 	free(page);
 }
 
-static void on_written(void *arg)
+static void reply_written_page(void *arg)
 {
 	struct page *page = arg;
 
@@ -182,22 +180,22 @@ static void on_written(void *arg)
 	free_page(page);
 }
 
-static void on_gone(struct vbd_request *req, void *arg)
+static void on_client_gone(struct vbd_request *req, void *arg)
 {
 	(void)req;
 	((struct page *)arg)->req = NULL;
 }
 
 /* Let the pool write the page, whose request is parked; else answer with a problem. */
-static bool write_later(struct page *page)
+static bool write_page_on_pool(struct page *page)
 {
 	struct vbd_request *req = page->req;
 	struct vbd_error err = {0};
-	enum vbd_status status = vbd_request_park(req, 0, NULL, on_gone, page, &err);
+	enum vbd_status status = vbd_request_park(req, 0, NULL, on_client_gone, page, &err);
 
 	if (status == VBD_OK)
 		status = vbd_loop_work(vbd_request_daemon(req)->loop, VBD_WORK_BYTES, req->caller,
-			write_page, on_written, page, &err);
+			write_page, reply_written_page, page, &err);
 	if (status == VBD_OK)
 		return true;
 	free_page(page);
@@ -206,7 +204,7 @@ static bool write_later(struct page *page)
 }
 
 /*
- * * reply_page - answer with the messages of @inbox that @query asks for
+ * reply_page - answer with the messages of @inbox that @query asks for
  *
  * A page of few bytes is answered at once. The bytes of another one are copied, and encoded on the
  * thread pool.
@@ -216,7 +214,7 @@ static bool write_later(struct page *page)
 static bool reply_page(
 	struct vbd_request *req, const struct vbd_inbox *inbox, const struct message_query *query)
 {
-	struct range range = choose(inbox, query);
+	struct range range = choose_range(inbox, query);
 	struct page *page = make_page(req, inbox, &range, query);
 
 	if (!page) {
@@ -224,9 +222,9 @@ static bool reply_page(
 		return false;
 	}
 	if (range.bytes > AT_ONCE_BYTES)
-		return write_later(page);
+		return write_page_on_pool(page);
 	write_page(page);
-	on_written(page);
+	reply_written_page(page);
 	return false;
 }
 
@@ -299,7 +297,7 @@ void vbd_reply_inbox(struct vbd_request *req, const struct vbd_inbox_view *view)
 		vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, view->watches, req->wait_ms);
 }
 
-static bool is_over(const void *owner)
+static bool connection_has_ended(const void *owner)
 {
 	const struct vbd_connection *connection = owner;
 
@@ -315,7 +313,7 @@ void vbd_list_messages(struct vbd_request *req)
 	vbd_reply_inbox(req, &(const struct vbd_inbox_view){
 				     .inbox = &connection->inbox,
 				     .watches = &connection->object.watches,
-				     .over = is_over,
+				     .over = connection_has_ended,
 				     .owner = connection,
 				     .kind = "connection",
 			     });

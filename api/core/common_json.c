@@ -145,7 +145,7 @@ void vbd_put_ref(
 
 /* --- errors and the end ---------------------------------------------------------------------- */
 
-static const char *text_of(const struct vbd_error *error)
+static const char *error_text(const struct vbd_error *error)
 {
 	return *error->text ? error->text : vbd_status_text(error->status);
 }
@@ -214,7 +214,7 @@ static void put_first_error(
 	vbd_put_time(out, "at", first->at_ns);
 	vbd_put_text(out, "source", source_names[error->source]);
 	vbd_put_text(out, "code", vbd_status_code(error->status));
-	vbd_put_text(out, "detail", text_of(error));
+	vbd_put_text(out, "detail", error_text(error));
 	vbd_put_text(out, "hint", vbd_why_hint(error));
 	vbd_put_text(out, "op", first->op >= 0 ? vbd_op_name((enum vbd_op)first->op) : NULL);
 	put_cm_event(out, error);
@@ -228,7 +228,7 @@ static void put_first_error(
 	vbd_end(out);
 }
 
-/* An error that no record of a first error comes with can be the first one itself. */
+/* Without a record of the first error, @err itself may be the first error. */
 static void put_own_source(struct vbd_encoder *out, const char *name, const struct vbd_error *err)
 {
 	const struct vbd_first_error first = {.error = *err, .op = -1};
@@ -273,7 +273,7 @@ void vbd_put_error(struct vbd_encoder *out, const char *name, const struct vbd_o
 	if (!vbd_begin_object_if(out, name, err->status != VBD_OK))
 		return;
 	vbd_put_text(out, "code", vbd_status_code(err->status));
-	vbd_put_text(out, "detail", text_of(err));
+	vbd_put_text(out, "detail", error_text(err));
 	vbd_put_text(out, "hint", vbd_why_hint(err));
 	if (first)
 		put_first_error(out, "first", first);
@@ -344,7 +344,7 @@ enum vbd_status vbd_task_unchanged(struct vbd_request *req, const struct vbd_tas
 		req, kind_name(kind, task), vbd_task_tag(req, kind, task, tag), err);
 }
 
-/* An answer that outlives the daemon is kept as a reader sees it. */
+/* An answer that state_dir keeps has only what the role "read" may see. */
 static void add_public_body(
 	struct vbd_request *req, const struct vbd_task_kind *kind, const void *task)
 {

@@ -55,12 +55,11 @@ void vbd_put_ref(struct vbd_encoder *out, const char *name, const struct vbd_reg
 void vbd_put_error(struct vbd_encoder *out, const char *name, const struct vbd_object *object,
 	const struct vbd_error *err, const struct vbd_first_error *first);
 
-/** vbd_put_task - put the members `id`, `owner`, `labels` and `state` of a task, which has no name
- */
+/** vbd_put_task - put the members `id`, `owner`, `labels` and `state`: a task has no name */
 void vbd_put_task(struct vbd_encoder *out, const struct vbd_object *object, const char *state);
 
-/** vbd_put_task_error - vbd_put_error() of the problem of a task that has @failed; @first: status
- * VBD_OK in it if there is none */
+/** vbd_put_task_error - vbd_put_error() with the error of a task, null unless it has @failed;
+ * @first: its status is VBD_OK if there was no first error */
 void vbd_put_task_error(struct vbd_encoder *out, const struct vbd_object *object, bool failed,
 	const struct vbd_first_error *first);
 
@@ -89,8 +88,7 @@ void vbd_put_op_counters(
 void vbd_put_latency(
 	struct vbd_encoder *out, const char *name, const struct vbd_histogram *times_ns);
 
-/** vbd_put_remote - put schema RemoteMemory; null for an operation that needs no memory of the peer
- */
+/** vbd_put_remote - put schema RemoteMemory; null if the operation needs no memory of the peer */
 void vbd_put_remote(
 	struct vbd_encoder *out, const char *name, enum vbd_op op, uint64_t addr, uint32_t rkey);
 
@@ -127,8 +125,8 @@ char *vbd_task_tag(const struct vbd_request *req, const struct vbd_task_kind *ki
 enum vbd_status vbd_task_unchanged(struct vbd_request *req, const struct vbd_task_kind *kind,
 	const void *task, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_tag_unchanged - as vbd_task_unchanged(), for what is no object of this run; @singular: its
- * kind; @tag: its ETag, NULL if there is nothing now that has one */
+/** vbd_tag_unchanged - as vbd_task_unchanged(), for a record or a kept object; @singular: the kind;
+ * @tag: the ETag, NULL if nothing has one now */
 enum vbd_status vbd_tag_unchanged(struct vbd_request *req, const char *singular, const char *tag,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
@@ -179,7 +177,7 @@ enum vbd_status vbd_labels_decode(
 enum vbd_status vbd_labels_check_patch(const json_t *patch, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_labels_patch - @labels with the changes of @patch, which vbd_labels_check_patch() allowed;
- * VBD_E_OUT_OF_RANGE if that are too many
+ * VBD_E_OUT_OF_RANGE for too many labels
  * @ret_labels: a reference; NULL for no labels */
 enum vbd_status vbd_labels_patch(const struct vbd_labels *labels, const json_t *patch,
 	struct vbd_labels **ret_labels, struct vbd_error *err) VBD_MUST_CHECK;

@@ -39,7 +39,7 @@ struct vbd_event_texts {
 	} slots[VBD_EVENT_TEXTS];
 };
 
-/* Each reads a block, and looks at so many events of the log that they take about 50 us. */
+/* Streams that read in one turn of the loop; each reads one block, in about 50 us. */
 #define VBD_STREAMS_PER_TURN 8
 
 /* Streams of events that wait for their turn, since a turn of the loop has taken long enough. */
@@ -75,7 +75,7 @@ static inline struct vbd_daemon *vbd_request_daemon(const struct vbd_request *re
 
 /**
  * vbd_await_snapshot - call @go_on exactly once: when a snapshot of the kernel is complete, or
- * without it after 3 s, since a driver may keep its counters for long (metrics.c)
+ * without it after 3 s, since a driver may take long to give its counters (metrics.c)
  * @number: of the snapshot, see vbd_kernel_snapshot_begin(); 0: call it now
  */
 void vbd_await_snapshot(struct vbd_request *req, uint64_t number, vbd_request_cb go_on, void *arg);

@@ -74,7 +74,7 @@ static void put_gids(struct vbd_encoder *out, const char *name, const struct vbd
 	vbd_end(out);
 }
 
-/* @set: each after those before it in the enum, as @at goes through the snapshot once */
+/* Call it with each @set in the order of the enum: @at goes through the snapshot once. */
 static void put_counters(struct vbd_encoder *out, const char *name, const struct vbd_device *device,
 	unsigned int port_num, enum vbd_counter_set set, size_t *at)
 {
@@ -230,7 +230,7 @@ static void *find_device(struct vbd_daemon *daemon, const char *ref, struct vbd_
 }
 
 /* A device enters each of its states once. */
-static uint64_t version(const void *item)
+static uint64_t state_version(const void *item)
 {
 	return by_state(item) + 1;
 }
@@ -238,7 +238,7 @@ static uint64_t version(const void *item)
 const struct vbd_task_kind vbd_device_task = {
 	.kind = VBD_KIND_DEVICE,
 	.find = find_device,
-	.version = version,
+	.version = state_version,
 	.page.members = vbd_device_members,
 	.page.columns = device_columns,
 	.page.states = VBD_PAGE_STATES(VBD_DEVICE_STATE_MAP),
@@ -250,7 +250,7 @@ const struct vbd_task_kind vbd_device_task = {
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-static void answer(struct vbd_request *req, void *arg)
+static void answer_devices(struct vbd_request *req, void *arg)
 {
 	(void)arg;
 	if (req->ref)
@@ -272,11 +272,11 @@ static bool wants_ports(const struct vbd_request *req)
 	return wants;
 }
 
-/* While a driver does not give its counters, those of the last snapshot are told. */
+/* While a driver does not give its counters, those of the last snapshot are in the answer. */
 void vbd_get_devices(struct vbd_request *req)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	uint64_t number = wants_ports(req) ? vbd_kernel_snapshot_begin(daemon, false) : 0;
 
-	vbd_await_snapshot(req, number, answer, NULL);
+	vbd_await_snapshot(req, number, answer_devices, NULL);
 }

@@ -26,9 +26,9 @@ static bool is_number(const char *text)
 	return digits > 0 && digits <= DIGITS_MAX && !text[digits];
 }
 
-/* The run that was killed may have shown events which the log does not have: their place is behind
- * the last one that it has. */
-static struct vbd_event_place place_of_run(const struct vbd_event_run *run, uint64_t seq)
+/* A run that was killed may have sent events that the log lacks: they are placed behind the last
+ * event of the run in the log. */
+static struct vbd_event_place place_in_run(const struct vbd_event_run *run, uint64_t seq)
 {
 	return (struct vbd_event_place){
 		.seq = run && seq > run->last ? run->last
@@ -60,9 +60,9 @@ enum vbd_status vbd_parse_event_place(const struct vbd_daemon *daemon, const cha
 	seq = strtoull(text + run_bytes + 1, NULL, 10);
 	memcpy(run, text, run_bytes);
 	if (strcmp(run, daemon->server_id) != 0)
-		*ret_place = place_of_run(vbd_eventlog_find_run(daemon->eventlog, run), seq);
+		*ret_place = place_in_run(vbd_eventlog_find_run(daemon->eventlog, run), seq);
 	else if (seq > last)
-		*ret_place = place_of_run(NULL, 0);
+		*ret_place = place_in_run(NULL, 0);
 	else
 		*ret_place = (struct vbd_event_place){.seq = seq};
 	return VBD_OK;
@@ -108,7 +108,7 @@ static enum vbd_status parse_object(
 	return VBD_OK;
 }
 
-static bool take_type(const char *name, size_t len, struct vbd_event_filter *filter)
+static bool add_type(const char *name, size_t len, struct vbd_event_filter *filter)
 {
 	for (unsigned int i = 0; i < VBD_EVENT_TYPE_COUNT; i++) {
 		const char *type = vbd_event_type_name((enum vbd_event_type)i);
@@ -142,7 +142,7 @@ static enum vbd_status parse_types(
 	while (types) {
 		size_t len = strcspn(types, ",");
 
-		if (!take_type(types, len, filter))
+		if (!add_type(types, len, filter))
 			return refuse_type(types, len, err);
 		types = types[len] ? types + len + 1 : NULL;
 	}
@@ -191,7 +191,7 @@ enum vbd_status vbd_parse_event_filter(
 
 #define EVENTS_MAX 1000
 
-/* A part looks at so many events, and writes so many. */
+/* Events that one turn looks at, and that it writes. */
 #define LOOKS_PER_PART	2000
 #define EVENTS_PER_PART 100
 
@@ -230,7 +230,7 @@ static void put_object(struct vbd_encoder *out, const char *name, const struct v
 	vbd_end(out);
 }
 
-/* The values are names of lists of names, so that a reader learns no key and no data. */
+/* The values are names from fixed lists, so that the role "read" learns no key and no data. */
 static void put_data(struct vbd_encoder *out, const char *name, const struct vbd_event *event)
 {
 	vbd_begin_object(out, name);
@@ -273,8 +273,8 @@ static void add_event(struct search *search, const struct vbd_event *event)
 	search->next = event->seq;
 }
 
-/* The event behind a full page tells that the page ends before the log does. */
-static void search_some(struct search *search)
+/* A full page is over at the next event that matches: then `next` is not the end of the log. */
+static void search_part(struct search *search)
 {
 	const struct vbd_eventlog *eventlog = search->daemon->eventlog;
 	unsigned int looks = LOOKS_PER_PART;
@@ -309,7 +309,7 @@ static void put_items(struct vbd_encoder *out, struct search *search)
 		vbd_encode_join(out, &search->items);
 }
 
-static void reply_page(struct vbd_request *req, struct search *search)
+static void reply_events(struct vbd_request *req, struct search *search)
 {
 	const struct vbd_daemon *daemon = search->daemon;
 	struct vbd_encoder out = vbd_encode_begin();
@@ -327,7 +327,7 @@ static void reply_page(struct vbd_request *req, struct search *search)
 	vbd_reply_json(req, 200, &out);
 }
 
-/* Each event wakes, so that there is one event to look at. */
+/* Each event wakes the waiter, so there is one new event to look at. */
 static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 {
 	struct event_waiter *waiter = VBD_CONTAINER_OF(base, struct event_waiter, waiter);
@@ -339,9 +339,9 @@ static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 		vbd_reply_problem(base->req, &err);
 		return;
 	}
-	search_some(search);
+	search_part(search);
 	if (search->count || why == VBD_WAKE_TIMEOUT)
-		reply_page(base->req, search);
+		reply_events(base->req, search);
 }
 
 static void wait_for_event(struct vbd_request *req, const struct search *search)
@@ -352,23 +352,23 @@ static void wait_for_event(struct vbd_request *req, const struct search *search)
 		vbd_eventlog_watches(search->daemon->eventlog), req->wait_ms);
 }
 
-static bool go_on(struct vbd_in_turns *self)
+static bool search_and_answer(struct vbd_in_turns *self)
 {
 	struct event_page *page = VBD_CONTAINER_OF(self, struct event_page, turns);
 	struct search *search = &page->search;
 
-	search_some(search);
+	search_part(search);
 	if (!search->over)
 		return false;
 	if (search->count || search->after.restarted || !self->req->wait_ms)
-		reply_page(self->req, search);
+		reply_events(self->req, search);
 	else
 		wait_for_event(self->req, search);
 	free(page);
 	return true;
 }
 
-static void drop(struct vbd_in_turns *self)
+static void free_event_page(struct vbd_in_turns *self)
 {
 	struct event_page *page = VBD_CONTAINER_OF(self, struct event_page, turns);
 
@@ -378,7 +378,7 @@ static void drop(struct vbd_in_turns *self)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-static enum vbd_status parse(
+static enum vbd_status parse_query(
 	const struct vbd_request *req, struct search *search, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_query_u64(req, "limit", 1, EVENTS_MAX, &search->limit, err);
@@ -388,7 +388,7 @@ static enum vbd_status parse(
 	return status == VBD_OK ? vbd_parse_event_filter(req, &search->filter, err) : status;
 }
 
-static enum vbd_status create(
+static enum vbd_status make_event_page(
 	struct vbd_request *req, struct event_page **ret_page, struct vbd_error *err)
 {
 	struct event_page *page = calloc(1, sizeof(*page));
@@ -397,11 +397,11 @@ static enum vbd_status create(
 	if (!page)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the list");
 	page->turns.req = req;
-	page->turns.go_on = go_on;
-	page->turns.drop = drop;
+	page->turns.go_on = search_and_answer;
+	page->turns.drop = free_event_page;
 	page->search.daemon = vbd_request_daemon(req);
 	page->search.limit = 100;
-	status = parse(req, &page->search, err);
+	status = parse_query(req, &page->search, err);
 	if (status != VBD_OK) {
 		free(page);
 		return status;
@@ -415,6 +415,6 @@ void vbd_list_events(struct vbd_request *req)
 {
 	struct event_page *page;
 
-	if (create(req, &page, &req->err) == VBD_OK)
+	if (make_event_page(req, &page, &req->err) == VBD_OK)
 		vbd_in_turns_run(&page->turns, &vbd_request_daemon(req)->turns);
 }

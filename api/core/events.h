@@ -18,11 +18,10 @@ struct vbd_request;
 struct vbd_event_place {
 	uint64_t seq;
 	bool restarted; /* the client named a place of another run of the daemon */
-	bool resumed;	/* likewise, and the log holds events of that run; else @seq is 0 */
+	bool resumed;	/* @restarted, and the log holds events of that run; else @seq is 0 */
 };
 
-/** vbd_event_run - the server id of the run that the event is of: a later run holds the event, too
- */
+/** vbd_event_run - the server id of the run that logged the event, which later runs hold too */
 const char *vbd_event_run(const struct vbd_daemon *daemon, const struct vbd_event *event);
 
 /**

@@ -25,15 +25,15 @@ vbd_handler vbd_create_keepable, vbd_create_by_hand;
 
 /** vbd_delete_selected, vbd_cancel_selected, vbd_label_selected - delete the objects of the kinds
  * in `kind` that `label` or `all=true` selects, or end those that have not ended and keep their
- * records, or change their labels. A few have their turn in each turn of the loop, each before the
- * objects that it uses. With `dry_run=true` the answer tells which objects are selected, and
- * nothing is done. */
+ * records, or change their labels. Each turn of the loop handles a few objects, each before those
+ * that it uses. With `dry_run=true` the answer tells which objects are selected, and nothing is
+ * done. */
 vbd_handler vbd_delete_selected, vbd_cancel_selected, vbd_label_selected;
 
 /** vbd_delete_shared - delete the PD, CQ or SRQ of the path: 204; an error lists its users */
 vbd_handler vbd_delete_shared;
 
-/* The others, by kind. */
+/* The handlers of the other routes, by kind. */
 vbd_handler vbd_delete_buffer, vbd_get_buffer_data, vbd_open_buffer_data, vbd_put_buffer_data,
 	vbd_get_buffer_fd, vbd_get_buffer_checksum, vbd_create_connection_batch,
 	vbd_create_transfer_batch, vbd_delete_connection, vbd_list_timeline, vbd_accept_connection,
@@ -54,7 +54,7 @@ struct vbd_config_changes;
 void vbd_post_reload(struct vbd_request *req);
 
 /** vbd_reload_answer - answer the request that began to reload, if there is one
- * @err: why the configuration stays as it is; VBD_OK in it when @changes are taken up */
+ * @err: why the old configuration stays in force; status VBD_OK: @changes are */
 void vbd_reload_answer(
 	struct vbd_api *api, const struct vbd_config_changes *changes, const struct vbd_error *err);
 
@@ -72,8 +72,8 @@ enum vbd_status vbd_audit_init(struct vbd_api *api, struct vbd_error *err) VBD_M
 /**
  * vbd_audit_request - record a request that is answered, or whose client left before
  *
- * What moves data, thousands of times a second, is in the file only, and failures are events, and
- * kept in state_dir, within a ration: both are bounded, and nobody shall be able to empty them.
+ * Requests that move data, thousands a second, are in the file only. Failures are events, and kept
+ * in state_dir, up to a ration: no client shall push all others out of the two, which are bounded.
  */
 void vbd_audit_request(struct vbd_request *req);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects are kept for three: `keep: true` in the requests that make listeners, buffers and
- * connections, the lists of the configuration file, and what earlier runs were asked to keep. All
- * of them are decoded like the body of the request.
+ * Three sources name objects to keep: `keep: true` in a request that makes a listener, buffer or
+ * connection, the lists of the configuration file, and the rows of earlier runs in state_dir. All
+ * are decoded like the body of the request.
  *
  * Control thread, unless it says otherwise.
  */
@@ -36,13 +36,13 @@ void vbd_put_desired(struct vbd_encoder *out, const struct vbd_object *object);
 typedef void (*vbd_keep_answer_fn)(struct vbd_request *req, struct vbd_object *object, void *arg);
 
 /**
- * vbd_keep_answer - call @answer when that for which @ticket was given is written
- * @ticket: see vbd_keeper_has(); VBD_TICKET_NONE: nothing is
+ * vbd_keep_answer - call @answer when the row of @ticket is written to state_dir
+ * @ticket: see vbd_keeper_has(); VBD_TICKET_NONE: there is no row
  * @object: to which the answer is; NULL: none
  * @arg:    for @answer, which is called exactly once
  *
- * That is now if nothing waits to be written, or if the store fails: the daemon serves on without
- * it, and `outlives_restart` tells. Else it is within VBD_WRITTEN_MS.
+ * @answer is called now if nothing waits to be written, or if the store fails: the daemon serves on
+ * without it, and `outlives_restart` tells. Else @answer is called within VBD_WRITTEN_MS.
  */
 void vbd_keep_answer(struct vbd_request *req, uint64_t ticket, struct vbd_object *object,
 	vbd_keep_answer_fn answer, void *arg);
@@ -58,7 +58,7 @@ uint64_t vbd_keep_drop_record(const struct vbd_request *req, const struct vbd_re
  * name, keep it no longer and answer; else return false */
 bool vbd_keep_remove(struct vbd_request *req, enum vbd_object_kind of);
 
-/** vbd_buffer_decode - a BufferCreate; arguments as of vbd_listener_decode() */
+/** vbd_buffer_decode - a BufferCreate; arguments: see vbd_listener_decode() */
 enum vbd_status vbd_buffer_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
 	const json_t *json, struct vbd_buffer_spec *ret_spec, struct vbd_faults *faults,
 	struct vbd_error *err) VBD_MUST_CHECK;

@@ -13,7 +13,7 @@ struct keep_answer {
 	void *arg;
 };
 
-static void answer_now(struct vbd_request *req, const struct keep_answer *keep)
+static void call_answer(struct vbd_request *req, const struct keep_answer *keep)
 {
 	/* No second wait begins at the deadline of the first one. */
 	if (vbd_keeper_will_have(vbd_request_daemon(req)->keeper, keep->ticket))
@@ -22,9 +22,9 @@ static void answer_now(struct vbd_request *req, const struct keep_answer *keep)
 		keep->arg);
 }
 
-static void on_written(struct vbd_request *req, void *arg)
+static void on_row_written(struct vbd_request *req, void *arg)
 {
-	answer_now(req, arg);
+	call_answer(req, arg);
 	free(arg);
 }
 
@@ -42,10 +42,10 @@ void vbd_keep_answer(struct vbd_request *req, uint64_t ticket, struct vbd_object
 	if (later)
 		*later = now;
 	if (later && vbd_request_wait_written(req, vbd_request_daemon(req)->keeper, ticket,
-			     on_written, later, NULL) == VBD_OK)
+			     on_row_written, later, NULL) == VBD_OK)
 		return;
 	free(later);
-	answer_now(req, &now);
+	call_answer(req, &now);
 }
 
 void vbd_keep_answer_deleted(struct vbd_request *req, struct vbd_object *object, void *arg)

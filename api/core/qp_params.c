@@ -68,7 +68,7 @@ static uint32_t default_signal_every(uint32_t sq_depth)
 	return quarter < SIGNAL_EVERY_MOST ? quarter : SIGNAL_EVERY_MOST;
 }
 
-static enum vbd_status merge(struct vbd_qp_input *qp, struct vbd_error *err)
+static enum vbd_status complete_and_check(struct vbd_qp_input *qp, struct vbd_error *err)
 {
 	if (!qp->seen.signal_every)
 		qp->params.qp.signal_every = default_signal_every(qp->params.qp.sq_depth);
@@ -90,7 +90,7 @@ static enum vbd_status merge(struct vbd_qp_input *qp, struct vbd_error *err)
 	return merge_timers(qp, err);
 }
 
-static uint64_t named_id(const struct vbd_registry *registry, const struct vbd_caller *caller,
+static uint64_t find_named_id(const struct vbd_registry *registry, const struct vbd_caller *caller,
 	const struct vbd_json_ref *ref, const char *pointer, struct vbd_error *err)
 {
 	const struct vbd_object *object = vbd_member_find(registry, caller, ref, pointer, err);
@@ -98,24 +98,24 @@ static uint64_t named_id(const struct vbd_registry *registry, const struct vbd_c
 	return object ? object->id : 0;
 }
 
-static enum vbd_status find_named(const struct vbd_daemon *daemon, const struct vbd_caller *caller,
-	struct vbd_qp_input *qp, struct vbd_error *err)
+static enum vbd_status find_named_objects(const struct vbd_daemon *daemon,
+	const struct vbd_caller *caller, struct vbd_qp_input *qp, struct vbd_error *err)
 {
 	struct vbd_qp_params *params = &qp->params.qp;
 
 	if (qp->seen.pd)
-		params->pd_id = named_id(daemon->pds, caller, &qp->refs.pd, "/qp/pd", err);
+		params->pd_id = find_named_id(daemon->pds, caller, &qp->refs.pd, "/qp/pd", err);
 	if (qp->seen.cq)
-		params->cq_id = named_id(daemon->cqs, caller, &qp->refs.cq, "/qp/cq", err);
+		params->cq_id = find_named_id(daemon->cqs, caller, &qp->refs.cq, "/qp/cq", err);
 	if (qp->seen.srq)
-		params->srq_id = named_id(daemon->srqs, caller, &qp->refs.srq, "/qp/srq", err);
+		params->srq_id = find_named_id(daemon->srqs, caller, &qp->refs.srq, "/qp/srq", err);
 	return err->status;
 }
 
 enum vbd_status vbd_qp_input_check(struct vbd_daemon *daemon, const struct vbd_caller *caller,
 	struct vbd_qp_input *qp, struct vbd_error *err)
 {
-	enum vbd_status status = merge(qp, err);
+	enum vbd_status status = complete_and_check(qp, err);
 
 	if (status)
 		return status;
@@ -127,7 +127,7 @@ enum vbd_status vbd_qp_input_check(struct vbd_daemon *daemon, const struct vbd_c
 	}
 	if (!daemon)
 		return VBD_OK;
-	status = find_named(daemon, caller, qp, err);
+	status = find_named_objects(daemon, caller, qp, err);
 	return status ? status : vbd_shared_check(daemon, &qp->params, err);
 }
 

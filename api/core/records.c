@@ -21,7 +21,7 @@ struct vbd_record *vbd_record_of_path(struct vbd_request *req, enum vbd_object_k
 }
 
 /* Records do not change. */
-static char *tag_of(const struct vbd_record *record, char tag[VBD_TAG_BYTES])
+static char *record_tag(const struct vbd_record *record, char tag[VBD_TAG_BYTES])
 {
 	(void)snprintf(tag, VBD_TAG_BYTES, "\"%s-%s-%" PRIu64 "-ended\"", record->server_id,
 		record->object.registry->singular, record->object.id);
@@ -35,7 +35,7 @@ void vbd_record_unreadable(struct vbd_request *req, const struct vbd_record *rec
 		record->object.registry->singular, record->object.id);
 }
 
-static void reply(struct vbd_request *req, const struct vbd_task_kind *kind,
+static void reply_record(struct vbd_request *req, const struct vbd_task_kind *kind,
 	const struct vbd_record *record, const struct vbd_view *view)
 {
 	struct vbd_archived archived;
@@ -62,8 +62,8 @@ bool vbd_record_get(struct vbd_request *req, const struct vbd_task_kind *kind)
 	if (!record)
 		return false;
 	if (vbd_view_parse(req, kind->page.members, false, &view, &req->err) == VBD_OK) {
-		vbd_reply_add_header(&req->reply, "ETag", tag_of(record, tag));
-		reply(req, kind, record, &view);
+		vbd_reply_add_header(&req->reply, "ETag", record_tag(record, tag));
+		reply_record(req, kind, record, &view);
 	}
 	return true;
 }
@@ -73,7 +73,7 @@ static enum vbd_status check_tag(struct vbd_request *req, const struct vbd_recor
 	char tag[VBD_TAG_BYTES];
 
 	return vbd_tag_unchanged(
-		req, record->object.registry->singular, tag_of(record, tag), &req->err);
+		req, record->object.registry->singular, record_tag(record, tag), &req->err);
 }
 
 bool vbd_record_end(struct vbd_request *req, const struct vbd_task_kind *kind)
@@ -81,7 +81,7 @@ bool vbd_record_end(struct vbd_request *req, const struct vbd_task_kind *kind)
 	const struct vbd_record *record = vbd_record_of_path(req, kind->kind);
 
 	if (record && check_tag(req, record) == VBD_OK)
-		reply(req, kind, record, NULL);
+		reply_record(req, kind, record, NULL);
 	return record;
 }
 

@@ -21,7 +21,7 @@ struct shown_waiter {
 	bool idle;
 };
 
-static void reply(struct vbd_request *req, const struct shown_waiter *waiter)
+static void reply_object(struct vbd_request *req, const struct shown_waiter *waiter)
 {
 	const struct vbd_task_kind *kind = waiter->kind;
 	struct vbd_encoder out;
@@ -95,7 +95,7 @@ static enum vbd_status parse_until(
 }
 
 /* An ended object gets into another state only if it is to be made again. */
-static bool is_final(const struct shown_waiter *waiter, uint64_t state)
+static bool is_final_state(const struct shown_waiter *waiter, uint64_t state)
 {
 	const struct vbd_page_state *states = waiter->kind->page.states;
 	const struct vbd_kept *kept;
@@ -108,12 +108,12 @@ static bool is_final(const struct shown_waiter *waiter, uint64_t state)
 	return !kept || !vbd_reconciler_will_make(kept);
 }
 
-static bool is_over(const struct shown_waiter *waiter)
+static bool wait_is_over(const struct shown_waiter *waiter)
 {
 	const struct vbd_page_source *page = &waiter->kind->page;
 	uint64_t state = page->states ? page->state_of(waiter->task) : 0;
 
-	if (is_final(waiter, state))
+	if (is_final_state(waiter, state))
 		return true;
 	if (waiter->idle)
 		return waiter->kind->is_idle(waiter->task);
@@ -122,8 +122,8 @@ static bool is_over(const struct shown_waiter *waiter)
 	return !waiter->waits || (waiter->states >> state & 1);
 }
 
-/* Another object may have got the id: it is the one that the client waits for. */
-static void follow_id(struct shown_waiter *waiter)
+/* If another object has got the id meanwhile, the client waits for that object. */
+static void follow_reused_id(struct shown_waiter *waiter)
 {
 	const struct vbd_object *task = waiter->task;
 	struct vbd_object *now;
@@ -138,28 +138,28 @@ static void follow_id(struct shown_waiter *waiter)
 	vbd_watch_add(&now->watches, &waiter->waiter.watch);
 }
 
-static void answer(struct vbd_waiter *base, enum vbd_wake why)
+static void answer_get(struct vbd_waiter *base, enum vbd_wake why)
 {
 	struct shown_waiter *waiter = VBD_CONTAINER_OF(base, struct shown_waiter, waiter);
 	struct vbd_error err = {0};
 
 	if (why != VBD_WAKE_OBJECT_GONE)
-		follow_id(waiter);
+		follow_reused_id(waiter);
 	if (why == VBD_WAKE_OBJECT_GONE) {
 		(void)vbd_error_set(&err, VBD_E_NOT_FOUND,
 			"the object was deleted while the request waited for a change of it");
 		vbd_reply_problem(base->req, &err);
-	} else if (is_over(waiter)) {
-		reply(base->req, waiter);
+	} else if (wait_is_over(waiter)) {
+		reply_object(base->req, waiter);
 	} else if (why == VBD_WAKE_TIMEOUT) {
 		vbd_reply_add_header(&base->req->reply, "Verbsd-Until", "timed_out");
-		reply(base->req, waiter);
+		reply_object(base->req, waiter);
 	}
 }
 
 void vbd_task_get(struct vbd_request *req)
 {
-	struct shown_waiter waiter = {.waiter.answer = answer, .kind = req->route->task};
+	struct shown_waiter waiter = {.waiter.answer = answer_get, .kind = req->route->task};
 
 	if (vbd_record_get(req, waiter.kind))
 		return;

@@ -47,7 +47,8 @@ void vbd_event_text_unref(struct vbd_event_text *text)
 	free(text);
 }
 
-static struct vbd_event_text *encode(const struct vbd_daemon *daemon, const struct vbd_event *event)
+static struct vbd_event_text *print_event(
+	const struct vbd_daemon *daemon, const struct vbd_event *event)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_event_text *text = NULL;
@@ -69,7 +70,7 @@ struct vbd_event_text *vbd_event_text_of(struct vbd_event_texts *texts,
 	const size_t at = event->seq % VBD_EVENT_TEXTS;
 
 	if (!texts->slots[at].text || texts->slots[at].seq != event->seq) {
-		struct vbd_event_text *text = encode(daemon, event);
+		struct vbd_event_text *text = print_event(daemon, event);
 
 		if (!text)
 			return NULL;
@@ -112,8 +113,8 @@ static void set_text(struct stream *stream, struct vbd_event_text *text)
 	stream->sent_bytes = 0;
 }
 
-/* The place lets a client come back that is cut off before its first event. One that is still to
- * be told of a restart comes back with the place of its own. */
+/* With the id, a client that is cut off before its first event comes back to this place. A client
+ * that is still to be told of a restart gets none, and comes back to its own place. */
 static struct vbd_event_text *first_text(const struct stream *stream)
 {
 	char id[VBD_EVENT_ID_BYTES];
@@ -146,7 +147,7 @@ static struct vbd_event_text *compacted_text(const struct stream *stream, uint64
 }
 
 /* Set the next text to send, if any. Without memory the next wake-up tries again. */
-static void next(struct stream *stream, unsigned int *looks)
+static void set_next_text(struct stream *stream, unsigned int *looks)
 {
 	const struct vbd_eventlog *eventlog = stream->daemon->eventlog;
 	const uint64_t first = vbd_eventlog_first(eventlog);
@@ -176,7 +177,7 @@ static void next(struct stream *stream, unsigned int *looks)
 	}
 }
 
-static size_t fill(struct stream *stream, char *buf, size_t size, unsigned int *looks)
+static size_t fill_block(struct stream *stream, char *buf, size_t size, unsigned int *looks)
 {
 	size_t len = 0;
 
@@ -187,7 +188,7 @@ static size_t fill(struct stream *stream, char *buf, size_t size, unsigned int *
 		if (!stream->text) {
 			if (stream->limit == 0)
 				return len ? len : VBD_FEED_OVER;
-			next(stream, looks);
+			set_next_text(stream, looks);
 			if (!stream->text)
 				break;
 			continue;
@@ -201,12 +202,12 @@ static size_t fill(struct stream *stream, char *buf, size_t size, unsigned int *
 	return len;
 }
 
-static bool waits(const struct stream *stream)
+static bool waits_for_turn(const struct stream *stream)
 {
 	return !vbd_list_empty(&stream->waiting);
 }
 
-static bool wake_some(struct vbd_steps *steps)
+static bool wake_waiting_streams(struct vbd_steps *steps)
 {
 	struct vbd_streams *streams = VBD_CONTAINER_OF(steps, struct vbd_streams, steps);
 
@@ -224,7 +225,7 @@ void vbd_streams_init(struct vbd_streams *streams)
 {
 	vbd_list_init(&streams->steps.link);
 	vbd_list_init(&streams->waiting);
-	streams->steps.step = wake_some;
+	streams->steps.step = wake_waiting_streams;
 }
 
 static void await_turn(struct stream *stream)
@@ -243,7 +244,7 @@ static bool may_read(struct stream *stream)
 	bool in_turn = stream->in_turn;
 
 	stream->in_turn = false;
-	if (waits(stream))
+	if (waits_for_turn(stream))
 		return false;
 	if (in_turn || vbd_turns_go_on(&stream->daemon->turns))
 		return true;
@@ -259,7 +260,7 @@ static size_t stream_read(void *arg, char *buf, size_t size)
 
 	if (!may_read(stream))
 		return 0;
-	len = fill(stream, buf, size, &looks);
+	len = fill_block(stream, buf, size, &looks);
 	if (len == 0 && looks == 0)
 		await_turn(stream);
 	/* Events that the filter holds back are no sign of life. */
@@ -268,16 +269,16 @@ static size_t stream_read(void *arg, char *buf, size_t size)
 	return len;
 }
 
-static void on_event(struct vbd_watch *watch, bool gone)
+static void on_event_logged(struct vbd_watch *watch, bool gone)
 {
 	struct stream *stream = VBD_CONTAINER_OF(watch, struct stream, watch);
 
-	if (!gone && !waits(stream))
+	if (!gone && !waits_for_turn(stream))
 		stream->req->transport->wake(stream->req);
 }
 
 /* A heartbeat keeps the stream open in proxies, and detects a client that has gone. */
-static void on_heartbeat(void *arg)
+static void on_heartbeat_due(void *arg)
 {
 	struct stream *stream = arg;
 
@@ -312,7 +313,7 @@ static enum vbd_status parse_start(struct stream *stream, struct vbd_error *err)
 	return status;
 }
 
-static enum vbd_status prepare(struct stream *stream, struct vbd_error *err)
+static enum vbd_status prepare_stream(struct stream *stream, struct vbd_error *err)
 {
 	enum vbd_status status = parse_start(stream, err);
 
@@ -320,7 +321,7 @@ static enum vbd_status prepare(struct stream *stream, struct vbd_error *err)
 		status = vbd_parse_event_filter(stream->req, &stream->filter, err);
 	if (status == VBD_OK)
 		status = vbd_timer_create(
-			stream->daemon->loop, on_heartbeat, stream, &stream->heartbeat, err);
+			stream->daemon->loop, on_heartbeat_due, stream, &stream->heartbeat, err);
 	if (status != VBD_OK)
 		return status;
 	set_text(stream, first_text(stream));
@@ -340,10 +341,10 @@ void vbd_stream_events(struct vbd_request *req)
 	stream->daemon = vbd_request_daemon(req);
 	stream->at.seq = vbd_eventlog_last(stream->daemon->eventlog);
 	stream->limit = UINT64_MAX;
-	stream->watch.cb = on_event;
+	stream->watch.cb = on_event_logged;
 	vbd_list_init(&stream->watch.link);
 	vbd_list_init(&stream->waiting);
-	if (prepare(stream, &req->err) != VBD_OK) {
+	if (prepare_stream(stream, &req->err) != VBD_OK) {
 		stream_free(stream);
 		return;
 	}

@@ -15,7 +15,7 @@
  * 1.5 s. */
 #define FACTS_MS 2000
 
-/* Readers see no contents, so a GET that is not for them is one of contents. */
+/* The role "read" sees no contents: a GET that needs a higher role reads contents. */
 static enum vbd_purpose purpose_of(const struct vbd_request *req)
 {
 	const struct vbd_route *route = req->route;
@@ -115,8 +115,9 @@ enum vbd_status vbd_request_decode_found(struct vbd_request *req, const struct v
 				fields, n_fields, target, err);
 }
 
-/* An object that is gone, as a device, is still found by its id in the items that refer to it. */
-static enum vbd_status resolve(struct vbd_request *req, const struct vbd_page_column *column,
+/* An id is taken as it is, even if its object is gone: items may still refer to it. A name must be
+ * that of an object or a record, unless it names a device. */
+static enum vbd_status resolve_ref(struct vbd_request *req, const struct vbd_page_column *column,
 	const char *ref, uint64_t *ret_id, const char **ret_text, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
@@ -150,10 +151,9 @@ void vbd_task_list(struct vbd_request *req)
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	char place[VBD_EVENT_ID_BYTES];
 
-	/* Objects may change while the list is written; the events behind this place tell of that.
-	 */
+	/* Objects may change while the list is written: the events behind this place say so. */
 	(void)vbd_event_place_id(daemon, vbd_eventlog_last(daemon->eventlog), place);
-	vbd_page_reply(req, place, &kind->page, resolve,
+	vbd_page_reply(req, place, &kind->page, resolve_ref,
 		kind->page.after ? (const void *)daemon : &daemon->registries[kind->kind]);
 }
 
@@ -167,8 +167,8 @@ struct failure {
 	char kept_object[VBD_PATH_BYTES]; /* "": none */
 };
 
-/* An answer that outlives the daemon is kept as a reader sees it. */
-static void put_cause(struct vbd_encoder *out, const void *arg)
+/* An answer that state_dir keeps has only what the role "read" may see. */
+static void put_failure_cause(struct vbd_encoder *out, const void *arg)
 {
 	const struct vbd_connection *connection = ((const struct failure *)arg)->connection;
 	struct vbd_request *req = ((const struct failure *)arg)->waiter.req;
@@ -191,7 +191,7 @@ static void answer_failure(struct vbd_waiter *waiter, enum vbd_wake why)
 {
 	const struct failure *failure = VBD_CONTAINER_OF(waiter, struct failure, waiter);
 	const struct vbd_problem_extra extra = {.kept_object = failure->kept_object,
-		.put = why == VBD_WAKE_OBJECT_GONE ? NULL : put_cause,
+		.put = why == VBD_WAKE_OBJECT_GONE ? NULL : put_failure_cause,
 		.arg = failure};
 
 	if (why != VBD_WAKE_CHANGED || !failure->connection->keeping)
@@ -227,7 +227,7 @@ enum task_state {
 	TASK_FAILED,
 };
 
-static enum task_state state_of(const struct vbd_task_kind *kind, const void *task)
+static enum task_state task_state_of(const struct vbd_task_kind *kind, const void *task)
 {
 	const uint64_t state = kind->page.state_of(task);
 
@@ -240,7 +240,7 @@ static enum task_state state_of(const struct vbd_task_kind *kind, const void *ta
 
 struct task_waiter;
 
-/* Answer if the task is as far as the client wants. @over: the wait is; answer in any case */
+/* Answer if the client waits for @state. @over: the wait has ended, so answer in any case. */
 typedef void (*task_answer_fn)(struct task_waiter *waiter, enum task_state state, bool over);
 
 struct task_waiter {
@@ -251,7 +251,7 @@ struct task_waiter {
 };
 
 /* The kept object that the request has made; NULL: none, or it is kept no longer. */
-static const struct vbd_kept *find_kept(
+static const struct vbd_kept *find_absent_kept(
 	const struct vbd_request *req, const struct vbd_task_kind *kind)
 {
 	const char *name = json_string_value(json_object_get(req->json, "name"));
@@ -285,7 +285,7 @@ void vbd_task_reply_ended(struct vbd_request *req, const struct vbd_object *obje
 
 void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
-	const struct vbd_kept *kept = find_kept(req, kind);
+	const struct vbd_kept *kept = find_absent_kept(req, kind);
 	struct vbd_error err = {0};
 
 	if (kept && vbd_request_daemon(req)->stopping)
@@ -298,7 +298,7 @@ void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *ki
 		vbd_reply_problem(req, &err);
 }
 
-static void answer_task(struct vbd_waiter *base, enum vbd_wake why)
+static void pass_task_state(struct vbd_waiter *base, enum vbd_wake why)
 {
 	struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
 
@@ -306,10 +306,10 @@ static void answer_task(struct vbd_waiter *base, enum vbd_wake why)
 		vbd_task_reply_gone(base->req, waiter->kind);
 	else
 		waiter->answer(
-			waiter, state_of(waiter->kind, waiter->task), why == VBD_WAKE_TIMEOUT);
+			waiter, task_state_of(waiter->kind, waiter->task), why == VBD_WAKE_TIMEOUT);
 }
 
-static void reply_made(const struct task_waiter *waiter, enum task_state state)
+static void reply_created(const struct task_waiter *waiter, enum task_state state)
 {
 	struct vbd_request *req = waiter->waiter.req;
 
@@ -317,7 +317,7 @@ static void reply_made(const struct task_waiter *waiter, enum task_state state)
 	vbd_task_reply(req, state == TASK_DONE ? 201 : 202, waiter->kind, waiter->task);
 }
 
-static void answer_end(struct task_waiter *waiter, enum task_state state, bool over)
+static void answer_at_end(struct task_waiter *waiter, enum task_state state, bool over)
 {
 	struct vbd_request *req = waiter->waiter.req;
 	struct vbd_error err = {0};
@@ -328,12 +328,12 @@ static void answer_end(struct task_waiter *waiter, enum task_state state, bool o
 		waiter->waiter.handed_on = true;
 		reply_failed(req, waiter->task, &err, NULL, !over);
 	} else if (state != TASK_RUNNING || over) {
-		reply_made(waiter, state);
+		reply_created(waiter, state);
 	}
 }
 
-/* The object goes with the answer. */
-static void answer_failed(struct vbd_request *req, struct vbd_object *object, void *arg)
+/* The object is removed with the answer. */
+static void answer_failed_creation(struct vbd_request *req, struct vbd_object *object, void *arg)
 {
 	struct vbd_error err = {0};
 
@@ -348,18 +348,18 @@ static void answer_failed(struct vbd_request *req, struct vbd_object *object, vo
 		vbd_object_unregister(object);
 }
 
-static void answer_made(struct task_waiter *waiter, enum task_state state, bool over)
+static void answer_creation(struct task_waiter *waiter, enum task_state state, bool over)
 {
 	if (state == TASK_FAILED) {
 		waiter->waiter.handed_on = true;
 		vbd_keep_answer(waiter->waiter.req, vbd_kept_drop(vbd_kept_of(waiter->task)),
-			waiter->task, answer_failed, NULL);
+			waiter->task, answer_failed_creation, NULL);
 	} else if (state == TASK_DONE || over) {
-		reply_made(waiter, state);
+		reply_created(waiter, state);
 	}
 }
 
-static void answer_cancel(struct task_waiter *waiter, enum task_state state, bool over)
+static void answer_cancellation(struct task_waiter *waiter, enum task_state state, bool over)
 {
 	bool running = state == TASK_RUNNING;
 
@@ -367,7 +367,7 @@ static void answer_cancel(struct task_waiter *waiter, enum task_state state, boo
 		vbd_task_reply(waiter->waiter.req, running ? 202 : 200, waiter->kind, waiter->task);
 }
 
-static void answer_gone(struct vbd_waiter *base, enum vbd_wake why)
+static void answer_deletion(struct vbd_waiter *base, enum vbd_wake why)
 {
 	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
 
@@ -377,10 +377,10 @@ static void answer_gone(struct vbd_waiter *base, enum vbd_wake why)
 		vbd_task_reply(base->req, 202, waiter->kind, waiter->task);
 }
 
-static void run(struct vbd_request *req, const struct vbd_task_kind *kind, struct vbd_object *task,
-	task_answer_fn answer, uint64_t wait_ms)
+static void await_task(struct vbd_request *req, const struct vbd_task_kind *kind,
+	struct vbd_object *task, task_answer_fn answer, uint64_t wait_ms)
 {
-	struct task_waiter waiter = {.waiter.answer = answer ? answer_task : answer_gone,
+	struct task_waiter waiter = {.waiter.answer = answer ? pass_task_state : answer_deletion,
 		.kind = kind,
 		.task = task,
 		.answer = answer};
@@ -390,14 +390,14 @@ static void run(struct vbd_request *req, const struct vbd_task_kind *kind, struc
 
 void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
 {
-	run(req, kind, task, answer_end, req->wait_ms);
+	await_task(req, kind, task, answer_at_end, req->wait_ms);
 }
 
 void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
 {
 	bool bounded = req->wait_asked || req->respond_async;
 
-	run(req, kind, task, answer_made, bounded ? req->wait_ms : VBD_WAIT_UNBOUNDED);
+	await_task(req, kind, task, answer_creation, bounded ? req->wait_ms : VBD_WAIT_UNBOUNDED);
 }
 
 void vbd_task_create(struct vbd_request *req)
@@ -424,7 +424,7 @@ void vbd_task_delete(struct vbd_request *req)
 	if (kind->remove || vbd_object_delete(task))
 		vbd_reply_empty(req, 204);
 	else
-		run(req, kind, task, NULL, req->wait_ms);
+		await_task(req, kind, task, NULL, req->wait_ms);
 }
 
 void vbd_task_cancel(struct vbd_request *req)
@@ -438,7 +438,7 @@ void vbd_task_cancel(struct vbd_request *req)
 	if (!task)
 		return;
 	vbd_object_cancel(task);
-	run(req, kind, task, answer_cancel, req->wait_ms);
+	await_task(req, kind, task, answer_cancellation, req->wait_ms);
 }
 
 void vbd_reply_in_use(struct vbd_request *req, const struct vbd_users *users)

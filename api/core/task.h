@@ -18,8 +18,7 @@ struct vbd_kept;
 /* A set of states, by their values. */
 #define VBD_STATES(state_) (UINT64_C(1) << (state_))
 
-/* The objects are of daemon/: their structs begin with struct vbd_object, unless there is `find`.
- */
+/* The objects are those of daemon/; their structs begin with struct vbd_object, but with `find`. */
 struct vbd_task_kind {
 	enum vbd_object_kind kind;
 	const char *gone; /* error text: "the transfer was deleted in the meantime" */
@@ -28,7 +27,8 @@ struct vbd_task_kind {
 	void (*refresh)(void *task); /* read the device before a GET of the object; NULL: nothing */
 	/* With `find`: a number that differs after each change of state. */
 	uint64_t (*version)(const void *task);
-	/* Put what the row in state_dir has besides, as a reader may see it; NULL: nothing. */
+	/* Put the members of the row in state_dir only, as the role "read" sees them; NULL: none.
+	 */
 	void (*encode_past)(struct vbd_encoder *out, const void *task);
 	/* Make what the body describes; NULL with an error. Needed by vbd_task_create() only. */
 	void *(*create)(struct vbd_request *req, struct vbd_error *err);
@@ -39,7 +39,7 @@ struct vbd_task_kind {
 	bool (*is_idle)(const void *task);
 	/* Delete the object at once, or say why not; NULL: vbd_object_delete(). */
 	enum vbd_status (*remove)(struct vbd_object *object, struct vbd_error *err);
-	struct vbd_page_source page; /* the list of the objects, and how one is put */
+	struct vbd_page_source page; /* states, columns and encoder of the objects */
 };
 
 /* Each is in the file of the handlers of its kind. */
@@ -69,7 +69,7 @@ void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_call
 /**
  * vbd_members_find - find the objects and the device that the members of a decoded body name
  * @daemon:  NULL: look for nothing
- * @pointer: of the value @json in the body, as of vbd_decode_all()
+ * @pointer: of the value @json in the body, see vbd_decode_all()
  * @target:  its fields of the types FOUND and DEVICE are set; those of absent members stay
  *
  * Returns the error of vbd_member_find() or vbd_member_device().
@@ -155,7 +155,7 @@ void vbd_reply_in_use(struct vbd_request *req, const struct vbd_users *users);
 
 /* --- records of earlier runs ----------------------------------------------------------------- */
 
-/** vbd_record_encode - the JSON of an object as a reader sees it: a vbd_record_encode_fn */
+/** vbd_record_encode - the JSON of an object as the role "read" sees it: a vbd_record_encode_fn */
 char *vbd_record_encode(const struct vbd_object *object);
 
 /** vbd_record_of_path - the record that the path of the request names, unless an object of this run

@@ -49,7 +49,7 @@ static void put_sidr(struct vbd_encoder *out, const char *name, const struct vbd
 	vbd_end(out);
 }
 
-static uint64_t count_list(const struct vbd_link *list)
+static uint64_t count_links(const struct vbd_link *list)
 {
 	uint64_t count = 0;
 
@@ -58,7 +58,7 @@ static uint64_t count_list(const struct vbd_link *list)
 	return count;
 }
 
-static void put_where(struct vbd_encoder *out, const struct vbd_endpoint *endpoint)
+static void put_addr_and_device(struct vbd_encoder *out, const struct vbd_endpoint *endpoint)
 {
 	const struct vbd_endpoint_params *params = &endpoint->params;
 	bool listens = endpoint->addr.ss_family != 0;
@@ -88,7 +88,7 @@ static void put_qp_attr(
 	vbd_end(out);
 }
 
-static void put_reply(
+static void put_reply_data(
 	struct vbd_encoder *out, const char *name, const struct vbd_endpoint *endpoint)
 {
 	struct vbd_private_data reply = endpoint->params.reply;
@@ -105,8 +105,8 @@ static void encode_endpoint(struct vbd_encoder *out, const void *item)
 
 	vbd_put_object(out, &record->object);
 	vbd_put_text(out, "state", vbd_endpoint_state_name(endpoint->state));
-	put_where(out, endpoint);
-	put_reply(out, "private_data", endpoint);
+	put_addr_and_device(out, endpoint);
+	put_reply_data(out, "private_data", endpoint);
 	vbd_put_u64(out, "mtu_bytes", endpoint->mtu_bytes);
 	vbd_put_u64(out, "max_message_bytes", endpoint->mtu_bytes);
 	vbd_put_text(out, "service", vbd_service_name(endpoint->params.qp.service));
@@ -116,8 +116,8 @@ static void encode_endpoint(struct vbd_encoder *out, const void *item)
 	put_counters(out, "counters", endpoint);
 	put_inbox(out, "inbox", record);
 	put_sidr(out, "sidr", endpoint);
-	vbd_put_u64(out, "ud_peer_count", count_list(&record->peers));
-	vbd_put_u64(out, "multicast_membership_count", count_list(&record->groups));
+	vbd_put_u64(out, "ud_peer_count", count_links(&record->peers));
+	vbd_put_u64(out, "multicast_membership_count", count_links(&record->groups));
 	vbd_put_end(out, &record->object, &endpoint->qp);
 	vbd_put_time(out, "created_at", endpoint->created_ns);
 	vbd_put_time(out, "ended_at", endpoint->ended_ns);
@@ -198,7 +198,7 @@ void vbd_create_ud_endpoint(struct vbd_request *req)
 
 /* --- messages -------------------------------------------------------------------------------- */
 
-static bool is_over(const void *owner)
+static bool endpoint_has_ended(const void *owner)
 {
 	return ((const struct vbd_endpoint_record *)owner)->object.ended;
 }
@@ -212,7 +212,7 @@ void vbd_list_ud_endpoint_messages(struct vbd_request *req)
 	vbd_reply_inbox(req, &(const struct vbd_inbox_view){
 				     .inbox = &record->inbox,
 				     .watches = &record->object.watches,
-				     .over = is_over,
+				     .over = endpoint_has_ended,
 				     .owner = record,
 				     .kind = "ud_endpoint",
 			     });
@@ -284,7 +284,7 @@ static const struct vbd_page_column endpoint_columns[] = {
 	{NULL},
 };
 
-/* The task is the opening. */
+/* As a task, an endpoint is done when it is open. */
 const struct vbd_task_kind vbd_ud_endpoint_task = {
 	.kind = VBD_KIND_UD_ENDPOINT,
 	.gone = "the endpoint was deleted in the meantime",

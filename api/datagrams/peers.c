@@ -155,7 +155,7 @@ static enum vbd_status find_source(const json_t *json, const struct vbd_peer_spe
 }
 
 /* Ethernet needs a GID; InfiniBand a LID, and a GID too if the peer is in another subnet. */
-static enum vbd_status known_path(
+static enum vbd_status set_known_path(
 	const char *gid, struct vbd_peer_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_endpoint *endpoint = spec->endpoint->endpoint;
@@ -207,7 +207,7 @@ static void *create_peer(struct vbd_request *req, struct vbd_error *err)
 	if (status != VBD_OK)
 		return NULL;
 	status = source == SOURCE_KNOWN
-			 ? known_path(input.gid, spec, err)
+			 ? set_known_path(input.gid, spec, err)
 			 : decode_private_data(&input.private_data, &spec->request, err);
 	if (status == VBD_OK)
 		(void)!vbd_peer_create(vbd_request_daemon(req), spec, &record, err);
@@ -227,7 +227,7 @@ static const struct vbd_page_column peer_columns[] = {
 	{NULL},
 };
 
-static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
+static enum vbd_status delete_peer(struct vbd_object *object, struct vbd_error *err)
 {
 	return vbd_peer_delete(VBD_CONTAINER_OF(object, struct vbd_peer_record, object), err);
 }
@@ -237,7 +237,7 @@ const struct vbd_task_kind vbd_ud_peer_task = {
 	.gone = "the peer was deleted in the meantime",
 	.create = create_peer,
 	.done = VBD_STATES(VBD_PEER_READY),
-	.remove = remove_object,
+	.remove = delete_peer,
 	.page.members = vbd_ud_peer_members,
 	.page.columns = peer_columns,
 	.page.states = VBD_PAGE_STATES_AWAITED(VBD_PEER_STATE_MAP),

@@ -12,7 +12,7 @@ struct vbd_source {
 	struct vbd_source_key key;
 	unsigned int clients;		      /* with a seat, those in the reserve included */
 	unsigned int seats;		      /* without the reserve */
-	struct vbd_link strangers;	      /* of the seats, likewise; by age */
+	struct vbd_link strangers;	      /* with a seat outside the reserve; by age */
 	unsigned int shares[VBD_SHARE_COUNT]; /* not of the role "control" */
 };
 
@@ -86,7 +86,7 @@ static struct vbd_source *find_source(
 	return source;
 }
 
-static void drop_client(struct vbd_source *source)
+static void uncount_client(struct vbd_source *source)
 {
 	if (--source->clients)
 		return;
@@ -134,7 +134,7 @@ void vbd_seat_set_tried(struct vbd_admission *admission, struct vbd_seat *seat)
 	vbd_list_prepend(&seat->source->strangers, &seat->by_age_in_source);
 }
 
-static void stand_up(struct vbd_admission *admission, struct vbd_seat *seat)
+static void uncount_seat(struct vbd_admission *admission, struct vbd_seat *seat)
 {
 	admission->parts[seat->in_reserve].taken--;
 	seat->source->seats -= !seat->in_reserve;
@@ -142,7 +142,7 @@ static void stand_up(struct vbd_admission *admission, struct vbd_seat *seat)
 	vbd_list_remove(&seat->by_age_in_source);
 }
 
-static void sit_down(struct vbd_admission *admission, struct vbd_seat *seat, bool in_reserve)
+static void count_seat(struct vbd_admission *admission, struct vbd_seat *seat, bool in_reserve)
 {
 	admission->parts[in_reserve].taken++;
 	seat->source->seats += !in_reserve;
@@ -158,12 +158,12 @@ void vbd_seat_give_up(struct vbd_admission *admission, struct vbd_seat *seat)
 {
 	if (!seat->source)
 		return;
-	stand_up(admission, seat);
-	drop_client(seat->source);
+	uncount_seat(admission, seat);
+	uncount_client(seat->source);
 	seat->source = NULL;
 }
 
-static bool has_room(const struct vbd_admission *admission, const struct vbd_source *source)
+static bool has_free_seat(const struct vbd_admission *admission, const struct vbd_source *source)
 {
 	return admission->parts[false].taken < admission->limits.seats &&
 	       source->seats < admission->limits.seats_per_source;
@@ -199,20 +199,20 @@ bool vbd_seat_take(struct vbd_admission *admission, const struct vbd_source_key 
 	if (!source)
 		return false;
 	source->clients++; /* the source must outlive a victim of its own */
-	if (!has_room(admission, source))
+	if (!has_free_seat(admission, source))
 		*ret_victim = find_victim(admission, source);
-	in_reserve = !*ret_victim && !has_room(admission, source);
+	in_reserve = !*ret_victim && !has_free_seat(admission, source);
 	if (in_reserve && admission->parts[true].taken >= admission->limits.reserve) {
 		*ret_victim = first_stranger(admission, true);
 		if (!*ret_victim) {
 			seat->source = NULL;
-			drop_client(source);
+			uncount_client(source);
 			return false;
 		}
 	}
 	if (*ret_victim)
 		vbd_seat_give_up(admission, *ret_victim);
-	sit_down(admission, seat, in_reserve);
+	count_seat(admission, seat, in_reserve);
 	return true;
 }
 
@@ -231,10 +231,10 @@ bool vbd_seat_may_ask(struct vbd_admission *admission, struct vbd_seat *seat)
 {
 	if (!seat->source || !seat->in_reserve)
 		return true;
-	if (!has_room(admission, seat->source))
+	if (!has_free_seat(admission, seat->source))
 		return false;
-	stand_up(admission, seat);
-	sit_down(admission, seat, false);
+	uncount_seat(admission, seat);
+	count_seat(admission, seat, false);
 	return true;
 }
 

@@ -2,8 +2,8 @@
 /*
  * Which clients may connect, wait and follow. There are seats for a number of clients; a source (an
  * address, or a uid on the unix socket) has a share of them. A client that has shown no credential
- * is a stranger: when the seats are taken, a stranger loses his to the next client: one of the same
- * source if there is any, and of those the one who came first.
+ * is a stranger: when the seats are taken, the next client gets the seat of a stranger: of one of
+ * the same source if there is any, and of these the one who came first.
  *
  * When no stranger can be sent away, a client gets a seat of the reserve. There it is served only
  * if it has the role "control" or asks for nothing that needs a role, so that neither a flood of
@@ -23,28 +23,27 @@ struct vbd_source;
 
 struct vbd_admission_limits {
 	unsigned int seats;	       /* without the reserve */
-	unsigned int seats_per_source; /* likewise */
+	unsigned int seats_per_source; /* without the reserve */
 	unsigned int reserve;
 	unsigned int waiting; /* requests that wait */
 	unsigned int feeds;   /* answers without end */
 };
 
-/* A source: all of the loopback is one, and a /64 of IPv6, which one host usually has for itself.
- */
+/* A source: the whole loopback is one, and so is a /64 of IPv6, which usually is one host's. */
 struct vbd_source_key {
 	uint8_t bytes[12]; /* family, then address or uid; compared as a whole */
 };
 
 /* Embedded in a client. Its members belong to admission.c, which sets them all. */
 struct vbd_seat {
-	struct vbd_link by_age;		  /* in the strangers of the admission; empty if known */
-	struct vbd_link by_age_in_source; /* likewise of the source */
+	struct vbd_link by_age;		  /* among all strangers; empty if known */
+	struct vbd_link by_age_in_source; /* among those of the source; empty if known */
 	struct vbd_source *source;	  /* NULL: the seat is given up */
 	bool in_reserve;
 	bool known;
 };
 
-/* Clients have a number of these at a time. */
+/* The two kinds of shares, whose numbers are limited: see vbd_share_take(). */
 enum vbd_share {
 	VBD_SHARE_WAITING,
 	VBD_SHARE_FEEDS,
@@ -53,14 +52,13 @@ enum vbd_share {
 
 enum vbd_share_refusal {
 	VBD_SHARE_GRANTED,
-	VBD_SHARE_USED_UP,   /* nobody gets one */
-	VBD_SHARE_KEPT,	     /* the others are for the role "control" */
+	VBD_SHARE_USED_UP,   /* all are taken */
+	VBD_SHARE_KEPT,	     /* the rest is for the role "control" */
 	VBD_SHARE_OF_SOURCE, /* the client's source has as many as it may */
-	VBD_SHARE_OF_CALLER, /* the caller that it stands for, likewise */
+	VBD_SHARE_OF_CALLER, /* the client's caller has as many as it may */
 };
 
-/** vbd_source_of_address - the key of a TCP client; @addr: AF_INET, or AF_INET6 that is not mapped
- */
+/** vbd_source_of_address - the key of a TCP client; @addr: AF_INET, or AF_INET6 but not mapped */
 struct vbd_source_key vbd_source_of_address(const struct sockaddr_storage *addr);
 
 /** vbd_source_of_uid - the key of a client on the unix socket */
@@ -81,8 +79,7 @@ void vbd_admission_destroy(struct vbd_admission *admission);
 bool vbd_seat_take(struct vbd_admission *admission, const struct vbd_source_key *key,
 	struct vbd_seat *seat, struct vbd_seat **ret_victim);
 
-/** vbd_seat_oldest_stranger - give up the seat of the stranger who came first; NULL: there is none
- */
+/** vbd_seat_oldest_stranger - give up the seat of the stranger who came first; NULL if none */
 struct vbd_seat *vbd_seat_oldest_stranger(struct vbd_admission *admission);
 
 /** vbd_seat_set_tried - a stranger had an answer, and is the first to go: one that has just come
@@ -93,9 +90,9 @@ void vbd_seat_set_tried(struct vbd_admission *admission, struct vbd_seat *seat);
 void vbd_seat_set_known(struct vbd_seat *seat);
 
 /**
- * vbd_seat_may_ask - whether a client is served beyond the needs of the reserve
+ * vbd_seat_may_ask - false if a client may ask only for what a seat of the reserve allows
  *
- * Moves it out of the reserve if a seat has become free. True for all that are not in the reserve.
+ * Moves the client out of the reserve if a seat has become free. True for each client outside it.
  */
 bool vbd_seat_may_ask(struct vbd_admission *admission, struct vbd_seat *seat);
 
@@ -103,10 +100,14 @@ bool vbd_seat_may_ask(struct vbd_admission *admission, struct vbd_seat *seat);
 void vbd_seat_give_up(struct vbd_admission *admission, struct vbd_seat *seat);
 
 /**
- * vbd_share_take - one more waiting request or feed of a client
- * @control:   the client has the role "control", for which a quarter is kept; other clients of one
- *             source have at most half, and so have those of one caller from all its sources
- * @of_caller: how many the caller has without that role, counted here; NULL: there is no caller
+ * vbd_share_take - count one more waiting request or feed of a client, if the limits allow it
+ * @control:   the client has the role "control"
+ * @of_caller: the number that the caller has without that role, counted here; NULL: no caller
+ *
+ * 1. All clients together have at most `waiting` or `feeds` of the limits.
+ * 2. Clients without the role "control" have three quarters of it; a quarter is for the role.
+ * 3. Clients of one source, without the role, have half of it.
+ * 4. Clients of one caller, without the role and from all its sources, have half of it.
  */
 enum vbd_share_refusal vbd_share_take(struct vbd_admission *admission, struct vbd_seat *seat,
 	enum vbd_share share, bool control, uint32_t *of_caller);

@@ -10,8 +10,8 @@
 #define DESIRED	    "desired"	  /* of vbd_put_desired() */
 #define SERVER_ID   "server_id"
 
-/* The body was written before the end, and nothing later than that is known. */
-static bool put_death(json_t *body, const struct vbd_record *record)
+/* Put the end into a body that was written before it: the run was killed with the object open. */
+static bool put_killed_end(json_t *body, const struct vbd_record *record)
 {
 	char ended_at[VBD_TIME_TEXT_BYTES];
 	json_t *end = json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:n}, s:s, s:n}", "state",
@@ -25,12 +25,12 @@ static bool put_death(json_t *body, const struct vbd_record *record)
 	return done;
 }
 
-static bool put_end(const struct vbd_archived *archived)
+static bool put_end_and_run(const struct vbd_archived *archived)
 {
 	const struct vbd_record *record = archived->record;
 	json_t *server_id = json_string(record->server_id);
 	bool was_open = strcmp(vbd_archived_text(archived, "state"), record->state) != 0;
-	bool done = server_id && (!was_open || put_death(archived->body, record)) &&
+	bool done = server_id && (!was_open || put_killed_end(archived->body, record)) &&
 		    json_object_set(archived->body, SERVER_ID, server_id) == 0 &&
 		    (!archived->explanation ||
 			    json_object_set(archived->explanation, SERVER_ID, server_id) == 0);
@@ -50,7 +50,7 @@ bool vbd_archived_open(struct vbd_archived *ret_archived, const struct vbd_recor
 	/* A later run may keep another object in its place, or none any more. */
 	if (json_object_get(body, DESIRED))
 		(void)json_object_set_new(body, DESIRED, json_null());
-	if (json_is_object(body) && put_end(ret_archived))
+	if (json_is_object(body) && put_end_and_run(ret_archived))
 		return true;
 	vbd_archived_close(ret_archived);
 	return false;
@@ -122,7 +122,7 @@ const char *vbd_archived_text(const struct vbd_archived *archived, const char *n
 	return text ? text : "";
 }
 
-static uint64_t id_of(const json_t *reference)
+static uint64_t reference_id(const json_t *reference)
 {
 	return (uint64_t)json_integer_value(json_object_get(reference, "id"));
 }
@@ -131,7 +131,7 @@ uint64_t vbd_archived_number(const struct vbd_archived *archived, const char *na
 {
 	const json_t *value = json_object_get(archived->body, name);
 
-	return json_is_object(value) ? id_of(value) : (uint64_t)json_integer_value(value);
+	return json_is_object(value) ? reference_id(value) : (uint64_t)json_integer_value(value);
 }
 
 static uint64_t fraction_ns(const char *digits)
@@ -153,30 +153,30 @@ uint64_t vbd_archived_time_ns(const struct vbd_archived *archived, const char *n
 	return (uint64_t)timegm(&tm) * VBD_NS_PER_S + (*rest == '.' ? fraction_ns(rest + 1) : 0);
 }
 
-static bool refers(json_t *value, const char *name, uint64_t id);
+static bool value_refers_to(json_t *value, const char *name, uint64_t id);
 
-static bool member_refers(json_t *object, const char *name, uint64_t id)
+static bool object_refers_to(json_t *object, const char *name, uint64_t id)
 {
 	const char *member;
 	json_t *value;
 
 	json_object_foreach(object, member, value)
 	{
-		if (strcmp(member, name) == 0 && json_is_object(value) && id_of(value) == id)
+		if (strcmp(member, name) == 0 && json_is_object(value) && reference_id(value) == id)
 			return true;
-		if (refers(value, name, id))
+		if (value_refers_to(value, name, id))
 			return true;
 	}
 	return false;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): jansson bounds the depth */
-static bool refers(json_t *value, const char *name, uint64_t id)
+static bool value_refers_to(json_t *value, const char *name, uint64_t id)
 {
 	if (json_is_object(value))
-		return member_refers(value, name, id);
+		return object_refers_to(value, name, id);
 	for (size_t i = 0; i < json_array_size(value); i++) {
-		if (refers(json_array_get(value, i), name, id))
+		if (value_refers_to(json_array_get(value, i), name, id))
 			return true;
 	}
 	return false;
@@ -184,5 +184,5 @@ static bool refers(json_t *value, const char *name, uint64_t id)
 
 bool vbd_archived_refers(const struct vbd_archived *archived, const char *name, uint64_t id)
 {
-	return refers(archived->body, name, id);
+	return value_refers_to(archived->body, name, id);
 }

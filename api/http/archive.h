@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of earlier runs as JSON: written again through the view of a request, with the member
- * `server_id`, and read for the order and the filters of lists.
+ * Records of earlier runs, parsed from the JSON in state_dir: an answer has their members and
+ * `server_id`, as far as the request asks for them; lists sort and select them by their members.
  *
  * Control thread.
  */
@@ -17,11 +17,11 @@ struct vbd_encoder;
 struct vbd_archived {
 	const struct vbd_record *record;
 	json_t *body;	     /* an object, with `server_id` */
-	json_t *explanation; /* likewise, of a connection that had failed; else NULL */
+	json_t *explanation; /* of a connection that had failed, with `server_id`; else NULL */
 };
 
 /** vbd_archived_open - parse the body of a record; false if that is no JSON object, or without
- * memory. An object that its run has left open is as it was then, but for its end. */
+ * memory. An object that was open when its run was killed gets an end. */
 bool vbd_archived_open(
 	struct vbd_archived *ret_archived, const struct vbd_record *record) VBD_MUST_CHECK;
 

@@ -17,7 +17,7 @@ struct vbd_credentials {
 	struct vbd_caller *of_entry[]; /* references, by index in list.entries */
 };
 
-static struct vbd_caller *named(const struct vbd_credentials *credentials, const char *name)
+static struct vbd_caller *caller_named(const struct vbd_credentials *credentials, const char *name)
 {
 	for (size_t i = 0; i < credentials->list.n_entries; i++) {
 		if (strcmp(credentials->list.entries[i].name, name) == 0)
@@ -41,8 +41,8 @@ enum vbd_status vbd_credentials_create(struct vbd_callers *callers, struct vbd_c
 		credentials->of_entry[i] = vbd_callers_get(callers, list->entries[i].name);
 		complete = credentials->of_entry[i] != NULL;
 	}
-	credentials->control = named(credentials, VBD_CALLER_CONTROL);
-	credentials->read = named(credentials, VBD_CALLER_READ);
+	credentials->control = caller_named(credentials, VBD_CALLER_CONTROL);
+	credentials->read = caller_named(credentials, VBD_CALLER_READ);
 	if (!complete) {
 		credentials->list = (struct vbd_caller_list){.n_entries = list->n_entries};
 		vbd_credentials_destroy(credentials);
@@ -92,7 +92,7 @@ void vbd_credentials_destroy(struct vbd_credentials *credentials)
 	free(credentials);
 }
 
-static bool credentials_none(const struct vbd_credentials *credentials)
+static bool has_no_credentials(const struct vbd_credentials *credentials)
 {
 	for (size_t i = 0; i < credentials->list.n_credentials; i++) {
 		enum vbd_credential_kind kind = credentials->list.credentials[i].kind;
@@ -168,7 +168,7 @@ static bool is_member(const struct vbd_caller_group *group, const gid_t *gids, s
 }
 
 /* A uid goes before a group, whatever the order in the file. */
-static struct vbd_caller *of_file(
+static struct vbd_caller *caller_of_uid_or_gid(
 	const struct vbd_credentials *credentials, uid_t uid, const gid_t *gids, size_t n_gids)
 {
 	struct vbd_caller *of_group = NULL;
@@ -185,7 +185,7 @@ static struct vbd_caller *of_file(
 }
 
 /* Each member of operate_group has its own objects. */
-static struct vbd_caller *of_uid(
+static struct vbd_caller *make_uid_caller(
 	const struct vbd_credentials *credentials, uid_t uid, struct vbd_error *err)
 {
 	struct vbd_caller *caller;
@@ -200,9 +200,9 @@ static struct vbd_caller *of_uid(
 	return caller;
 }
 
-/* In this order: root and the daemon's own user are "control"; the caller that has the uid; the
- * first one that has one of the groups; control_group; operate_group, whose members are callers
- * "uid-N" each; read_group, or everybody if there is none. */
+/* The first of these that applies: (1) root and the daemon's own user: "control"; (2) the caller
+ * with the uid; (3) the first caller with one of the groups; (4) control_group; (5) operate_group,
+ * each of whose members is a caller "uid-N"; (6) read_group, or everybody if there is none. */
 static struct vbd_caller *caller_of_user(const struct vbd_credentials *credentials, uid_t uid,
 	const gid_t *gids, size_t n_gids, struct vbd_error *err)
 {
@@ -211,13 +211,13 @@ static struct vbd_caller *caller_of_user(const struct vbd_credentials *credentia
 
 	if (uid == 0 || uid == geteuid())
 		return vbd_caller_ref(credentials->control);
-	caller = of_file(credentials, uid, gids, n_gids);
+	caller = caller_of_uid_or_gid(credentials, uid, gids, n_gids);
 	if (caller)
 		return vbd_caller_ref(caller);
 	if (is_member(&list->control_group, gids, n_gids))
 		return vbd_caller_ref(credentials->control);
 	if (is_member(&list->operate_group, gids, n_gids))
-		return of_uid(credentials, uid, err);
+		return make_uid_caller(credentials, uid, err);
 	if (!list->read_group.is_set || is_member(&list->read_group, gids, n_gids))
 		return vbd_caller_ref(credentials->read);
 	return NULL;
@@ -225,7 +225,7 @@ static struct vbd_caller *caller_of_user(const struct vbd_credentials *credentia
 
 VBD_ENUM_NAMES(vbd_auth_means_name, enum vbd_auth_means, VBD_AUTH_MAP)
 
-static void by_token(const struct vbd_auth_rules *rules, const char *authorization,
+static void identify_by_token(const struct vbd_auth_rules *rules, const char *authorization,
 	uint64_t now_wall_s, struct vbd_identity *ret_identity, struct vbd_error *err)
 {
 	if (strncasecmp(authorization, "Bearer ", 7) != 0) {
@@ -241,7 +241,7 @@ static void by_token(const struct vbd_auth_rules *rules, const char *authorizati
 }
 
 /* A TLS session outlives the certificate that it began with. */
-static void by_certificate(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
+static void identify_by_cert(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
 	uint64_t now_wall_s, struct vbd_identity *ret_identity, struct vbd_error *err)
 {
 	if (peer->cert_expires_wall_s && peer->cert_expires_wall_s <= now_wall_s) {
@@ -262,10 +262,10 @@ enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
 	const struct vbd_credentials *credentials = rules->credentials;
 	struct vbd_identity identity = {0};
 	struct vbd_error cause = {0};
-	bool open = credentials_none(credentials);
+	bool open = has_no_credentials(credentials);
 
 	if (!open && authorization) {
-		by_token(rules, authorization, now_wall_s, &identity, &cause);
+		identify_by_token(rules, authorization, now_wall_s, &identity, &cause);
 	} else if (peer->unix_socket) {
 		identity.means = VBD_AUTH_UNIX_SOCKET;
 		identity.caller =
@@ -274,7 +274,7 @@ enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
 		identity.means = VBD_AUTH_LOOPBACK;
 		identity.caller = vbd_caller_ref(credentials->control);
 	} else if (peer->n_cert_names) {
-		by_certificate(rules, peer, now_wall_s, &identity, &cause);
+		identify_by_cert(rules, peer, now_wall_s, &identity, &cause);
 	}
 	if (cause.status)
 		return vbd_error_hint(
@@ -288,7 +288,7 @@ enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
 
 /* Find the host in "name:port", "[::1]:port" or either without port, and write it to @name, without
  * brackets; false if @host has another form. */
-static bool host_name(const char *host, char name[HOST_BYTES])
+static bool parse_host_name(const char *host, char name[HOST_BYTES])
 {
 	const bool literal = host[0] == '[';
 	const char *start = host + literal;
@@ -312,7 +312,7 @@ enum vbd_status vbd_auth_host_form(
 {
 	char name[HOST_BYTES];
 
-	if (!host || (host_name(host, name) && (*name || peer->unix_socket)))
+	if (!host || (parse_host_name(host, name) && (*name || peer->unix_socket)))
 		return VBD_OK;
 	return vbd_error_hint(err,
 		vbd_error_set(err, VBD_E_MALFORMED_REQUEST,
@@ -333,7 +333,7 @@ enum vbd_status vbd_auth_scheme(
 }
 
 /* A dot for the root may end a name: RFC 3986, 3.2.2. */
-static size_t bare_length(const char *name)
+static size_t length_without_dot(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -342,9 +342,9 @@ static size_t bare_length(const char *name)
 
 static bool same_name(const char *a, const char *b)
 {
-	size_t len = bare_length(a);
+	size_t len = length_without_dot(a);
 
-	return len == bare_length(b) && strncasecmp(a, b, len) == 0;
+	return len == length_without_dot(b) && strncasecmp(a, b, len) == 0;
 }
 
 static bool is_loopback_name(const char *name)
@@ -367,7 +367,7 @@ static bool same_host(const char *a, const char *b)
 	return same_name(a, b);
 }
 
-static bool is_allowed(const struct vbd_auth_rules *rules, const char *name)
+static bool is_allowed_host(const struct vbd_auth_rules *rules, const char *name)
 {
 	for (size_t i = 0; i < rules->n_allowed_hosts; i++) {
 		if (same_host(name, rules->allowed_hosts[i]))
@@ -384,9 +384,9 @@ enum vbd_status vbd_auth_host(const struct vbd_auth_rules *rules, const struct v
 
 	if (status != VBD_OK || !host || peer->unix_socket)
 		return status;
-	(void)host_name(host, name);
+	(void)parse_host_name(host, name);
 	if (is_loopback_name(name) || (peer->local_addr && same_host(name, peer->local_addr)) ||
-		is_allowed(rules, name))
+		is_allowed_host(rules, name))
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_BAD_HOST,
 		"'%.64s' is neither the loopback, nor the address of this connection, nor in "
@@ -396,7 +396,7 @@ enum vbd_status vbd_auth_host(const struct vbd_auth_rules *rules, const struct v
 
 /* Host and port of an Origin; NULL for one of another form, as "null". What a page of http:// shows
  * can be forged on the way, so such a page is not of a server that has TLS (RFC 6454, 5). */
-static const char *authority_of(const char *origin, bool tls)
+static const char *origin_authority(const char *origin, bool tls)
 {
 	if (strncasecmp(origin, "http://", 7) == 0)
 		return tls ? NULL : origin + 7;
@@ -406,10 +406,10 @@ static const char *authority_of(const char *origin, bool tls)
 enum vbd_status vbd_auth_origin(const struct vbd_auth_rules *rules, bool tls, const char *origin,
 	const char *host, struct vbd_error *err)
 {
-	const char *authority = origin ? authority_of(origin, tls) : NULL;
+	const char *authority = origin ? origin_authority(origin, tls) : NULL;
 
 	if (!origin || (authority && host && strcasecmp(authority, host) == 0) ||
-		(authority && is_allowed(rules, authority)))
+		(authority && is_allowed_host(rules, authority)))
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_BAD_ORIGIN,
 		"the request comes from a page of '%.64s', not from a page of this server", origin);

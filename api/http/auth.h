@@ -48,7 +48,7 @@ enum vbd_auth_means { VBD_AUTH_MAP(VBD_ENUM_ROW) VBD_AUTH_COUNT };
 /** vbd_auth_means_name - "certificate" */
 const char *vbd_auth_means_name(enum vbd_auth_means means);
 
-/* The caller that a client stands for, and what has told so. */
+/* The caller that a client stands for, and the means by which it is known. */
 struct vbd_identity {
 	struct vbd_caller *caller; /* a reference; NULL: nobody, and the rest is unset */
 	enum vbd_auth_means means;

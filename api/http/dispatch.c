@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "daemon/core/quota.h"
 
-/* Bodies up to this size are parsed at once. 256 KiB of brackets take 70 ms, so larger ones take
- * turns, and routes without a body take none. */
+/* Bodies up to this size are parsed at once. 256 KiB of brackets take 70 ms, so larger ones are
+ * parsed in turns, and routes without a body refuse them. */
 #define PARSE_AT_ONCE_BYTES 4096
 
 struct vbd_dispatch {
@@ -48,8 +48,7 @@ void vbd_dispatch_set_credentials(
 
 /* --- the head -------------------------------------------------------------------------------- */
 
-/* Take the authority off a target in absolute form: it counts, and not the Host (RFC 9112, 3.2.2).
- */
+/* Take the authority off a target in absolute form: it replaces the Host (RFC 9112, 3.2.2). */
 static char *take_authority(struct vbd_request *req, char *target)
 {
 	char *path = vbd_uri_split(target, &req->scheme, &req->authority);
@@ -164,7 +163,7 @@ static enum vbd_status check_server(
 		"this is the run %s of verbsd; the request is for %.32s", server_id, asked);
 }
 
-static void refuse(
+static void refuse_request(
 	struct vbd_dispatch *dispatch, struct vbd_request *req, const struct vbd_error *err)
 {
 	if (dispatch->config.on_refused)
@@ -179,7 +178,7 @@ static enum vbd_status check_client(struct vbd_dispatch *dispatch, struct vbd_re
 	enum vbd_status status = check_role(dispatch, req, peer, err);
 
 	if (status != VBD_OK)
-		refuse(dispatch, req, err);
+		refuse_request(dispatch, req, err);
 	else if (check_server(dispatch, req, err) != VBD_OK)
 		vbd_reply_problem(req, err);
 	return err->status;
@@ -201,7 +200,7 @@ static enum vbd_status check_size(const struct vbd_dispatch *dispatch,
 		"a JSON body of %s has at most %" PRIu64 " bytes", req->path, most);
 }
 
-static enum vbd_status check_form(
+static enum vbd_status check_query_and_headers(
 	struct vbd_dispatch *dispatch, struct vbd_request *req, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_route_check_query(req->route, &req->uri, err);
@@ -216,8 +215,8 @@ static enum vbd_status check_form(
 	return status;
 }
 
-/* An object's handler has its ETag, and evaluates the conditions: vbd_task_find(). No other path
- * that is written to has one. A GET is settled with its answer. */
+/* Check the conditions of a write to a path without {ref}, which has no ETag. For an object
+ * vbd_task_find() does so, and for a GET complete_answer(). */
 static enum vbd_status check_condition(
 	struct vbd_request *req, unsigned int allow, struct vbd_error *err)
 {
@@ -266,7 +265,7 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 		return;
 	}
 	if (check_site(dispatch, req, peer, &err) != VBD_OK) {
-		refuse(dispatch, req, &err);
+		refuse_request(dispatch, req, &err);
 		return;
 	}
 	if (req->uri.n_segments)
@@ -278,7 +277,7 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 		reply_no_route(req, allow);
 		return;
 	}
-	if (check_form(dispatch, req, &err) != VBD_OK ||
+	if (check_query_and_headers(dispatch, req, &err) != VBD_OK ||
 		check_condition(req, allow, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
@@ -290,7 +289,7 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 
 /* --- the body -------------------------------------------------------------------------------- */
 
-static enum vbd_status collect(struct vbd_dispatch *dispatch, struct vbd_request *req,
+static enum vbd_status append_body(struct vbd_dispatch *dispatch, struct vbd_request *req,
 	const void *bytes, size_t len_bytes, struct vbd_error *err)
 {
 	if (check_size(dispatch, req, req->body_bytes + len_bytes, err) != VBD_OK)
@@ -321,7 +320,7 @@ void vbd_dispatch_body(
 	if (req->route->body == VBD_BODY_STREAM)
 		status = req->sink.write(req->sink.arg, bytes, len_bytes, &err);
 	else
-		status = collect(dispatch, req, bytes, len_bytes, &err);
+		status = append_body(dispatch, req, bytes, len_bytes, &err);
 	if (status != VBD_OK)
 		vbd_reply_problem(req, &err);
 }
@@ -356,8 +355,8 @@ static void run_handler(struct vbd_request *req)
 	vbd_request_settle(req);
 }
 
-/* Without its client a request that did nothing yet ends: a repeat runs like a first one. */
-static void on_claimed(struct vbd_request *req, void *arg)
+/* If the client has left, the request does nothing, and a repeat runs like a first request. */
+static void on_claim_written(struct vbd_request *req, void *arg)
 {
 	(void)arg;
 	if (!req->abandoned)
@@ -365,7 +364,7 @@ static void on_claimed(struct vbd_request *req, void *arg)
 }
 
 /* A repeat that waits gets what the first request has made when it is done. */
-static bool await_made(
+static bool await_made_object(
 	const struct vbd_dispatch *dispatch, struct vbd_request *req, const struct vbd_reply *first)
 {
 	const char *path = NULL;
@@ -383,9 +382,9 @@ static bool await_made(
 	return path && dispatch->config.await(req, path);
 }
 
-/* Claim the Idempotency-Key of a POST, and run the request when no kill of the daemon can make a
- * repeat run it again. */
-static void run_once(struct vbd_dispatch *dispatch, struct vbd_request *req, const char *key)
+/* Claim the Idempotency-Key of a POST, and run the request when the claim is written: then no
+ * repeat runs it again, even if the daemon is killed. */
+static void run_idempotent(struct vbd_dispatch *dispatch, struct vbd_request *req, const char *key)
 {
 	const struct vbd_idem_request request = {
 		.key = key,
@@ -411,14 +410,14 @@ static void run_once(struct vbd_dispatch *dispatch, struct vbd_request *req, con
 	}
 	if (status != VBD_OK) {
 		vbd_reply_problem(req, &err);
-	} else if (!req->idem && await_made(dispatch, req, &first)) {
+	} else if (!req->idem && await_made_object(dispatch, req, &first)) {
 		vbd_reply_fini(&first);
 	} else if (!req->idem) {
 		req->reply = first;
 		vbd_request_audit(req);
 		vbd_request_send(req, ticket);
-	} else if (vbd_request_wait_written(req, req->keeper, ticket, on_claimed, NULL, &err) !=
-		   VBD_OK) {
+	} else if (vbd_request_wait_written(
+			   req, req->keeper, ticket, on_claim_written, NULL, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 	}
 }
@@ -435,7 +434,7 @@ static void parse_and_run(struct vbd_dispatch *dispatch, struct vbd_request *req
 	if (req->method == VBD_METHOD_POST)
 		key = vbd_request_header(req, VBD_HEADER_IDEMPOTENCY_KEY);
 	if (key)
-		run_once(dispatch, req, key);
+		run_idempotent(dispatch, req, key);
 	else
 		run_handler(req);
 }
@@ -445,7 +444,7 @@ struct parsing {
 	struct vbd_dispatch *dispatch;
 };
 
-static bool go_on(struct vbd_in_turns *turns)
+static bool parse_turn(struct vbd_in_turns *turns)
 {
 	struct vbd_dispatch *dispatch = VBD_CONTAINER_OF(turns, struct parsing, turns)->dispatch;
 	struct vbd_request *req = turns->req;
@@ -455,7 +454,7 @@ static bool go_on(struct vbd_in_turns *turns)
 	return true;
 }
 
-static void drop(struct vbd_in_turns *turns)
+static void free_turn(struct vbd_in_turns *turns)
 {
 	free(turns);
 }
@@ -472,8 +471,8 @@ void vbd_dispatch_run(struct vbd_dispatch *dispatch, struct vbd_request *req)
 		parse_and_run(dispatch, req);
 		return;
 	}
-	*parsing = (struct parsing){
-		.turns = {.req = req, .go_on = go_on, .drop = drop}, .dispatch = dispatch};
+	*parsing = (struct parsing){.turns = {.req = req, .go_on = parse_turn, .drop = free_turn},
+		.dispatch = dispatch};
 	vbd_in_turns_run(&parsing->turns, dispatch->config.turns);
 }
 

@@ -147,10 +147,10 @@ static bool media_type_is(const char *header, const char *type)
 }
 
 /*
- * True if a browser asks for something to be done. Its page must name the Content-Type also without
- * a body: no form of another site can, and no script of one without being asked for first.
+ * True for a request of a browser that may change something. It needs a Content-Type even without a
+ * body: a form of another site can't set one, and a script of one needs a preflight (CORS).
  */
-static bool is_act_of_browser(struct vbd_request *req)
+static bool is_browser_write(struct vbd_request *req)
 {
 	return req->method != VBD_METHOD_GET &&
 	       (vbd_request_header(req, VBD_HEADER_ORIGIN) ||
@@ -163,7 +163,7 @@ static enum vbd_status check_media_type(
 	bool stream = req->route->body == VBD_BODY_STREAM;
 	const char *want = stream ? "application/octet-stream" : "application/json";
 
-	if (req->content_bytes == 0 && !stream && !is_act_of_browser(req))
+	if (req->content_bytes == 0 && !stream && !is_browser_write(req))
 		return VBD_OK;
 	if (stream ? !type || media_type_is(type, want) : type && media_type_is(type, want))
 		return VBD_OK;
@@ -242,7 +242,7 @@ enum vbd_range vbd_range_parse(
 
 /* Copy the value from "= VALUE ; parameters" without its quotes, "" if there is none; false if it
  * is malformed or too long. */
-static bool copy_value(const char *at, const char *end, char value[VALUE_BYTES])
+static bool copy_preference(const char *at, const char *end, char value[VALUE_BYTES])
 {
 	size_t used = 0;
 	bool quoted = false;
@@ -264,8 +264,7 @@ static bool copy_value(const char *at, const char *end, char value[VALUE_BYTES])
 	return at >= end || *at == ';';
 }
 
-/* Find the first preference @name whose value consists of @chars, and is empty if there are none.
- */
+/* Find the first preference @name whose value has only characters of @chars; "": no value. */
 static bool find_preference(
 	const char *list, const char *name, const char *chars, char value[VALUE_BYTES])
 {
@@ -274,7 +273,7 @@ static bool find_preference(
 	for (const char *at = list ? vbd_header_next(list, &len) : NULL; at;
 		at = vbd_header_next(at + len, &len)) {
 		if (strncasecmp(at, name, strlen(name)) == 0 &&
-			copy_value(at + strlen(name), at + len, value) && !*value == !*chars &&
+			copy_preference(at + strlen(name), at + len, value) && !*value == !*chars &&
 			!value[strspn(value, chars)])
 			return true;
 	}
@@ -310,9 +309,8 @@ static bool is_weak(const char *tag)
 	return strncmp(tag, "W/", 2) == 0;
 }
 
-/* The comparisons of RFC 9110, 8.8.3.2: a strong one takes no weak tag, a weak one minds no "W/".
- */
-static bool has_tag(const char *list, const char *tag, bool weakly)
+/* The comparisons of RFC 9110, 8.8.3.2: a strong one takes no weak tag, a weak one ignores "W/". */
+static bool list_has_tag(const char *list, const char *tag, bool weakly)
 {
 	size_t len;
 
@@ -322,7 +320,7 @@ static bool has_tag(const char *list, const char *tag, bool weakly)
 		at = vbd_header_next(at + len, &len)) {
 		size_t skip = weakly && is_weak(at) ? 2 : 0;
 
-		/* RFC 9110, 13.1.1: "*" stands alone; a malformed list lets nothing be done. */
+		/* RFC 9110, 13.1.1: "*" stands alone; a malformed list matches nothing. */
 		if (len == 1 && *at == '*')
 			return weakly || !strchr(list, ',');
 		if (tag && len == skip + strlen(tag) && memcmp(at + skip, tag, len - skip) == 0)
@@ -331,7 +329,7 @@ static bool has_tag(const char *list, const char *tag, bool weakly)
 	return false;
 }
 
-static enum vbd_status refuse(
+static enum vbd_status refuse_condition(
 	const struct vbd_condition_of *of, const char *known, struct vbd_error *err)
 {
 	if (of->absent)
@@ -351,8 +349,8 @@ enum vbd_status vbd_condition_check(
 {
 	const char *known = vbd_request_header(req, VBD_HEADER_IF_MATCH);
 
-	if (known && (of->absent || !has_tag(known, of->tag, false)))
-		return refuse(of, known, err);
+	if (known && (of->absent || !list_has_tag(known, of->tag, false)))
+		return refuse_condition(of, known, err);
 	if (req->method == VBD_METHOD_GET || of->absent || !vbd_condition_is_known(req, of->tag))
 		return VBD_OK;
 	(void)vbd_error_set(err, VBD_E_CHANGED_MEANWHILE,
@@ -365,5 +363,5 @@ bool vbd_condition_is_known(struct vbd_request *req, const char *tag)
 {
 	const char *known = vbd_request_header(req, VBD_HEADER_IF_NONE_MATCH);
 
-	return known && has_tag(known, tag, true);
+	return known && list_has_tag(known, tag, true);
 }

@@ -72,7 +72,7 @@ const char *vbd_header_next(const char *at, size_t *ret_len);
 bool vbd_header_all_are(const char *list, const char *word);
 
 /**
- * vbd_headers_check - refuse a request for its fields; no other place does so for these alone
+ * vbd_headers_check - refuse a request whose header fields alone are a reason to
  *
  * Returns VBD_E_BAD_VALUE, VBD_E_UNSUPPORTED_MEDIA_TYPE, or VBD_E_EXPECTATION_FAILED.
  */

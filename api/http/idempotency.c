@@ -42,7 +42,7 @@ struct vbd_idem {
 	const char *server_id;	   /* of this run */
 	struct vbd_keeper *keeper; /* NULL: no answer outlives the daemon */
 	struct vbd_watch news;	   /* of the keeper */
-	struct vbd_words words; /* texts in answers of earlier runs, which are static in others */
+	struct vbd_words words; /* texts in answers of earlier runs; those of this run are static */
 };
 
 static void free_entry(struct vbd_idem_entry *entry)
@@ -63,7 +63,7 @@ static void free_entry(struct vbd_idem_entry *entry)
 	free(entry);
 }
 
-/* The table of the store has the same entries. */
+/* Delete the entry and its row in the store. */
 static uint64_t delete_entry(struct vbd_idem_entry *entry)
 {
 	const struct vbd_answer none = {
@@ -200,7 +200,7 @@ static void copy_no_memory(struct vbd_reply *copy, const struct vbd_reply *reply
 	vbd_reply_no_memory(copy);
 }
 
-static enum vbd_status repeat(struct vbd_idem_entry *entry,
+static enum vbd_status answer_repeat(struct vbd_idem_entry *entry,
 	const uint8_t print[VBD_IDEM_PRINT_BYTES], struct vbd_reply *ret_reply,
 	struct vbd_error *err)
 {
@@ -217,7 +217,7 @@ static enum vbd_status repeat(struct vbd_idem_entry *entry,
 }
 
 /* NULL without memory. */
-static struct owner *find_owner(struct vbd_idem *idem, const char *key)
+static struct owner *find_or_make_owner(struct vbd_idem *idem, const char *key)
 {
 	size_t len = strcspn(key, " ");
 	struct owner *owner;
@@ -237,8 +237,8 @@ static struct owner *find_owner(struct vbd_idem *idem, const char *key)
 	return NULL;
 }
 
-/* The entry has its answer. */
-static void end_running(struct vbd_idem_entry *entry)
+/* The request of the entry is over. */
+static void set_answered(struct vbd_idem_entry *entry)
 {
 	entry->running = false;
 	vbd_list_append(&entry->owner->answered, &entry->link);
@@ -247,7 +247,7 @@ static void end_running(struct vbd_idem_entry *entry)
 	entry->idem->bytes += entry->reply.body_bytes;
 }
 
-static struct vbd_idem_entry *claim(struct vbd_idem *idem, const char *key,
+static struct vbd_idem_entry *make_entry(struct vbd_idem *idem, const char *key,
 	const uint8_t print[VBD_IDEM_PRINT_BYTES], uint64_t now_ns)
 {
 	size_t len = strlen(key);
@@ -260,7 +260,7 @@ static struct vbd_idem_entry *claim(struct vbd_idem *idem, const char *key,
 	entry->idem = idem;
 	entry->begun_ns = now_ns;
 	entry->running = true;
-	entry->owner = find_owner(idem, key);
+	entry->owner = find_or_make_owner(idem, key);
 	if (entry->owner)
 		HASH_ADD_KEYPTR(hh, idem->by_key, entry->key, len, entry);
 	if (!entry->hh.tbl) { /* HASH_NONFATAL_OOM: no memory */
@@ -292,8 +292,8 @@ static void format_headers(const struct vbd_reply *reply, char text[HEADERS_BYTE
 			reply->headers[i].name, reply->headers[i].value);
 }
 
-/* @reply is what the first client gets, the entry has a copy for repeats in this run. */
-static void keep_answer(struct vbd_idem_entry *entry, const struct vbd_reply *reply)
+/* @reply: the answer to the first client; the entry has a copy of it for repeats in this run. */
+static void store_answer(struct vbd_idem_entry *entry, const struct vbd_reply *reply)
 {
 	const struct vbd_reply *copy = &entry->reply;
 	const char *body = copy->body ? copy->body : copy->static_body;
@@ -318,7 +318,7 @@ static void keep_answer(struct vbd_idem_entry *entry, const struct vbd_reply *re
 
 /* The row of a request that runs is the answer for its repeats in the next run, unless this run
  * replaces it: the request may have done anything. False without memory. */
-static bool keep_claim(struct vbd_idem_entry *entry)
+static bool store_claim(struct vbd_idem_entry *entry)
 {
 	const enum vbd_status status = VBD_E_OUTCOME_UNKNOWN;
 	struct vbd_encoder out = vbd_encode_begin();
@@ -334,7 +334,7 @@ static bool keep_claim(struct vbd_idem_entry *entry)
 	if (!reply.body)
 		return false;
 	entry->reply = reply;
-	keep_answer(entry, &reply);
+	store_answer(entry, &reply);
 	vbd_reply_fini(&entry->reply);
 	return true;
 }
@@ -380,9 +380,9 @@ static bool restore_reply(
 	       restore_headers(reply, words, answer->headers);
 }
 
-/* An answer that there is no memory for is left out, and one whose key this run has used. One of a
- * later date, as the clock was set back since, is as old as this run. */
-static void restore(const struct vbd_answer *answer, void *arg)
+/* Leave out an answer without memory for it, or whose key this run has used. An answer of a later
+ * date, since the clock was set back, counts as begun now. */
+static void restore_entry(const struct vbd_answer *answer, void *arg)
 {
 	uint64_t begun_ns = vbd_clock_mono_of_wall_ns(answer->begun_wall_ns);
 	uint64_t now_ns = vbd_clock_mono_ns();
@@ -396,7 +396,7 @@ static void restore(const struct vbd_answer *answer, void *arg)
 		return;
 	}
 	(void)make_room(idem, NULL);
-	entry = claim(idem, answer->key, answer->print,
+	entry = make_entry(idem, answer->key, answer->print,
 		(int64_t)(now_ns - begun_ns) < 0 ? now_ns : begun_ns);
 	if (!entry) {
 		vbd_reply_fini(&reply);
@@ -404,16 +404,16 @@ static void restore(const struct vbd_answer *answer, void *arg)
 	}
 	entry->reply = reply;
 	entry->ticket = VBD_TICKET_KNOWN;
-	end_running(entry);
+	set_answered(entry);
 }
 
-/* The database of a run that began without it is read later. */
-static void on_news(struct vbd_watch *watch, bool gone)
+/* A run that began without the database reads the answers when it is there. */
+static void on_keeper_news(struct vbd_watch *watch, bool gone)
 {
 	struct vbd_idem *idem = VBD_CONTAINER_OF(watch, struct vbd_idem, news);
 
 	if (!gone)
-		vbd_keeper_take_answers(idem->keeper, restore, idem);
+		vbd_keeper_take_answers(idem->keeper, restore_entry, idem);
 }
 
 struct vbd_idem *vbd_idem_create(size_t max, const char *server_id, struct vbd_keeper *keeper)
@@ -425,10 +425,10 @@ struct vbd_idem *vbd_idem_create(size_t max, const char *server_id, struct vbd_k
 	idem->max = max;
 	idem->server_id = server_id;
 	idem->keeper = keeper;
-	idem->news.cb = on_news;
+	idem->news.cb = on_keeper_news;
 	vbd_list_init(&idem->news.link);
 	if (keeper) {
-		vbd_keeper_take_answers(keeper, restore, idem);
+		vbd_keeper_take_answers(keeper, restore_entry, idem);
 		vbd_watch_add(vbd_keeper_watches(keeper), &idem->news);
 	}
 	return idem;
@@ -452,18 +452,18 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
 	(void)snprintf(key, sizeof(key), "%s %s", request->caller, request->key);
 	HASH_FIND_STR(idem->by_key, key, entry);
 	if (entry) {
-		status = repeat(entry, print, ret_reply, err);
+		status = answer_repeat(entry, print, ret_reply, err);
 		if (status == VBD_OK) {
 			*ret_entry = NULL;
 			*ret_ticket = entry->ticket;
 		}
 		return status;
 	}
-	if (!make_room(idem, find_owner(idem, key)))
+	if (!make_room(idem, find_or_make_owner(idem, key)))
 		return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS,
 			"%zu requests with an Idempotency-Key are still running", idem->max);
-	entry = claim(idem, key, print, now_ns);
-	if (entry && idem->keeper && !keep_claim(entry)) {
+	entry = make_entry(idem, key, print, now_ns);
+	if (entry && idem->keeper && !store_claim(entry)) {
 		free_entry(entry);
 		entry = NULL;
 	}
@@ -480,9 +480,9 @@ uint64_t vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *re
 		copy_no_memory(&entry->reply, reply);
 	vbd_reply_add_header(&entry->reply, "Idempotency-Replayed", "true");
 	vbd_reply_add_header(&entry->reply, "Idempotency-Server", entry->idem->server_id);
-	end_running(entry);
+	set_answered(entry);
 	if (entry->idem->keeper)
-		keep_answer(entry, reply);
+		store_answer(entry, reply);
 	return entry->ticket;
 }
 

@@ -22,8 +22,8 @@
 enum vbd_status vbd_listen_tcp(
 	const char *addr, uint16_t port, int *ret_fd, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_listen_check - set @err if this process may not listen there, not if a process does so now
- */
+/** vbd_listen_check - set @err if this process may not listen there; it is no error that a process
+ * does */
 void vbd_listen_check(const char *addr, uint16_t port, struct vbd_error *err);
 
 /**

@@ -218,7 +218,7 @@ static void add_wish(struct vbd_page *page, const struct vbd_page_wish *wish)
 }
 
 /* Refuse a text that no item can have. */
-static enum vbd_status check_word(
+static enum vbd_status check_known_text(
 	const struct vbd_page_column *column, const char *value, struct vbd_error *err)
 {
 	struct vbd_similar similar = {.word = value};
@@ -263,7 +263,7 @@ static enum vbd_status parse_wishes(struct vbd_page *page, vbd_page_resolve_fn r
 				err, VBD_E_BAD_VALUE, column->name, "%s is empty", column->name);
 		wish.text = value;
 		status = column->kind ? resolve(req, column, value, &wish.id, &wish.text, err)
-				      : check_word(column, value, err);
+				      : check_known_text(column, value, err);
 		if (status != VBD_OK)
 			return status;
 		add_wish(page, &wish);
@@ -372,7 +372,7 @@ static void free_page(struct vbd_page *page)
 	free(page);
 }
 
-static void finish(struct vbd_page *page)
+static void reply_and_free_page(struct vbd_page *page)
 {
 	struct vbd_error err = {0};
 
@@ -388,7 +388,7 @@ static void finish(struct vbd_page *page)
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-static bool go_on(struct vbd_in_turns *self)
+static bool make_page_part(struct vbd_in_turns *self)
 {
 	struct vbd_page *page = VBD_CONTAINER_OF(self, struct vbd_page, turns);
 	bool written = page->walked && write_page(page);
@@ -397,17 +397,17 @@ static bool go_on(struct vbd_in_turns *self)
 		vbd_page_walk(page);
 	if (!written && !page->failed)
 		return false;
-	finish(page);
+	reply_and_free_page(page);
 	return true;
 }
 
-static void drop(struct vbd_in_turns *self)
+static void drop_page(struct vbd_in_turns *self)
 {
 	free_page(VBD_CONTAINER_OF(self, struct vbd_page, turns));
 }
 
 /* A list without a registry is short. */
-static struct vbd_turns *turns_of(const struct vbd_page *page)
+static struct vbd_turns *page_turns(const struct vbd_page *page)
 {
 	const struct vbd_registry *registry = page->source->after ? NULL : page->listed;
 
@@ -424,8 +424,8 @@ void vbd_page_reply(struct vbd_request *req, const char *event,
 		return;
 	}
 	page->turns.req = req;
-	page->turns.go_on = go_on;
-	page->turns.drop = drop;
+	page->turns.go_on = make_page_part;
+	page->turns.drop = drop_page;
 	page->source = source;
 	page->caller = req->caller;
 	page->listed = listed;
@@ -436,7 +436,7 @@ void vbd_page_reply(struct vbd_request *req, const char *event,
 		return;
 	}
 	vbd_page_walk_begin(page);
-	vbd_in_turns_run(&page->turns, turns_of(page));
+	vbd_in_turns_run(&page->turns, page_turns(page));
 }
 
 const char *vbd_page_name(const void *item)

@@ -97,8 +97,7 @@ void vbd_page_add_state_names(const struct vbd_page_state *states, char *text, s
 const char *vbd_page_name(const void *item);
 uint64_t vbd_page_created(const void *item);
 
-/* Define the function that gives a number of an item, which is a @type_; @member_ has the number.
- */
+/* Define the function that gives a number of an item, a @type_; @member_ has the number. */
 #define VBD_PAGE_NUMBER(function_, type_, member_)                 \
 	static uint64_t function_(const void *item)                \
 	{                                                          \

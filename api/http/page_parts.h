@@ -65,9 +65,7 @@ struct vbd_page {
 	struct vbd_sieve *bare; /* for objects that the caller sees, but may not use */
 };
 
-/** vbd_page_walk_begin - begin the walk: at the cursor if `total` is known, else at the first
- * object
- */
+/** vbd_page_walk_begin - begin at the cursor if `total` is known, else at the first object */
 void vbd_page_walk_begin(struct vbd_page *page);
 
 /** vbd_page_walk - walk over some objects; sets `walked` when the items of the page are known */

@@ -12,7 +12,7 @@
 /* Objects of a list that a step walks over. */
 #define STEP_OBJECTS 1000
 
-/* A record whose body is read takes as long as so many objects. */
+/* To read the body of a record takes as long as this many objects. */
 #define RECORD_COST 20
 
 /* An item that is looked at: an object, or a record of an earlier run. */
@@ -24,7 +24,7 @@ struct looked {
 
 /* --- which items ----------------------------------------------------------------------------- */
 
-static bool refers(const struct vbd_page_wish *wish, const struct looked *looked)
+static bool item_refers_to(const struct vbd_page_wish *wish, const struct looked *looked)
 {
 	const struct vbd_page_column *column = wish->column;
 
@@ -34,36 +34,36 @@ static bool refers(const struct vbd_page_wish *wish, const struct looked *looked
 			   : column->number(looked->item) == wish->id;
 }
 
-static const char *text_of(const struct looked *looked, const struct vbd_page_column *column)
+static const char *item_text(const struct looked *looked, const struct vbd_page_column *column)
 {
 	return looked->past ? vbd_archived_text(looked->past, column->name)
 			    : column->text(looked->item);
 }
 
-static bool fulfils(const struct vbd_page_wish *wish, const struct looked *looked)
+static bool fulfils_wish(const struct vbd_page_wish *wish, const struct looked *looked)
 {
 	if (!wish->column->text)
-		return wish->id && refers(wish, looked);
-	return wish->text && strcmp(text_of(looked, wish->column), wish->text) == 0;
+		return wish->id && item_refers_to(wish, looked);
+	return wish->text && strcmp(item_text(looked, wish->column), wish->text) == 0;
 }
 
-static bool fulfils_all(const struct vbd_page *page, const struct looked *looked)
+static bool fulfils_all_wishes(const struct vbd_page *page, const struct looked *looked)
 {
 	for (size_t i = 0; i < page->n_wishes; i++) {
-		if (!fulfils(&page->wishes[i], looked))
+		if (!fulfils_wish(&page->wishes[i], looked))
 			return false;
 	}
 	return true;
 }
 
-static bool passes(const struct vbd_page *page, const struct vbd_caller *owner,
+static bool is_seen_with_labels(const struct vbd_page *page, const struct vbd_caller *owner,
 	const struct vbd_labels *labels)
 {
 	return vbd_caller_sees(page->caller, owner) && vbd_labels_match(labels, &page->labels);
 }
 
-/* A state of a record that this version does not know is behind the others. */
-static uint64_t state_of(const struct vbd_page *page, const struct looked *looked)
+/* A state that this version does not know, of a record, comes behind the others. */
+static uint64_t item_state(const struct vbd_page *page, const struct looked *looked)
 {
 	const struct vbd_page_state *states = page->source->states;
 	uint64_t state = 0;
@@ -95,7 +95,7 @@ static int compare_places(
 	return page->descending ? -order : order;
 }
 
-static int compare(const void *left, const void *right, void *arg)
+static int compare_items(const void *left, const void *right, void *arg)
 {
 	return compare_places(arg, left, right);
 }
@@ -107,7 +107,7 @@ static bool is_time(const struct vbd_page_column *key)
 	return len > 3 && strcmp(key->name + len - 3, "_at") == 0;
 }
 
-static uint64_t number_of(const struct vbd_page *page, const struct looked *looked)
+static uint64_t item_number(const struct vbd_page *page, const struct looked *looked)
 {
 	const struct vbd_page_column *key = page->key;
 	uint64_t wall_ns;
@@ -117,25 +117,25 @@ static uint64_t number_of(const struct vbd_page *page, const struct looked *look
 	if (key->past)
 		return key->past(looked->past);
 	if (strcmp(key->name, "state") == 0)
-		return state_of(page, looked);
+		return item_state(page, looked);
 	if (!is_time(key))
 		return vbd_archived_number(looked->past, key->name);
 	wall_ns = vbd_archived_time_ns(looked->past, key->name);
 	return wall_ns ? vbd_clock_mono_of_wall_ns(wall_ns) : 0;
 }
 
-static struct vbd_page_place place_of(const struct vbd_page *page, const struct looked *looked)
+static struct vbd_page_place item_place(const struct vbd_page *page, const struct looked *looked)
 {
 	const struct vbd_page_column *key = page->key;
 	struct vbd_page_place place = {.id = looked->id};
 
 	if (key && key->number)
-		place.number = number_of(page, looked);
+		place.number = item_number(page, looked);
 	/* Times before the boot of the host, which records have, come before all others. */
 	if (place.number && is_time(key))
 		place.number += UINT64_C(1) << 62;
 	if (key && key->text)
-		(void)snprintf(place.text, sizeof(place.text), "%s", text_of(looked, key));
+		(void)snprintf(place.text, sizeof(place.text), "%s", item_text(looked, key));
 	return place;
 }
 
@@ -148,28 +148,28 @@ static bool is_sorted(const struct vbd_page *page)
 /* --- items ----------------------------------------------------------------------------------- */
 
 /* Items that are kept: those of the page, and one that tells that others follow. */
-static size_t kept(const struct vbd_page *page)
+static size_t items_to_keep(const struct vbd_page *page)
 {
 	return (size_t)page->limit + 1;
 }
 
-static void rank(struct vbd_page *page)
+static void sort_and_cut(struct vbd_page *page)
 {
 	if (is_sorted(page) && page->count > 1)
-		qsort_r(page->items, page->count, sizeof(*page->items), compare, page);
-	if (page->count > kept(page))
-		page->count = kept(page);
-	page->ranked = page->count == kept(page);
+		qsort_r(page->items, page->count, sizeof(*page->items), compare_items, page);
+	if (page->count > items_to_keep(page))
+		page->count = items_to_keep(page);
+	page->ranked = page->count == items_to_keep(page);
 }
 
 /* There is room for twice the items that are kept, so that few of many are ranked at a time. */
-static bool make_room(struct vbd_page *page)
+static bool make_room_for_item(struct vbd_page *page)
 {
 	size_t room = page->room ? page->room * 2 : 64;
 	struct vbd_page_place *items;
 
-	if (page->count == 2 * kept(page))
-		rank(page);
+	if (page->count == 2 * items_to_keep(page))
+		sort_and_cut(page);
 	if (page->count < page->room)
 		return true;
 	items = reallocarray(page->items, room, sizeof(*items));
@@ -180,39 +180,39 @@ static bool make_room(struct vbd_page *page)
 	return true;
 }
 
-static void keep(struct vbd_page *page, const struct vbd_page_place *place)
+static void keep_item(struct vbd_page *page, const struct vbd_page_place *place)
 {
 	if (page->after.id && compare_places(page, place, &page->after) <= 0)
 		return;
 	if (page->ranked && compare_places(page, place, &page->items[page->limit]) >= 0)
 		return;
-	if (!make_room(page)) {
+	if (!make_room_for_item(page)) {
 		page->failed = true;
 		return;
 	}
 	page->items[page->count++] = *place;
-	if (!is_sorted(page) && page->count == kept(page))
+	if (!is_sorted(page) && page->count == items_to_keep(page))
 		page->ranked = true;
 }
 
-static void look_at(struct vbd_page *page, const struct looked *looked)
+static void match_and_keep(struct vbd_page *page, const struct looked *looked)
 {
 	struct vbd_page_place place;
 
-	if (!fulfils_all(page, looked))
+	if (!fulfils_all_wishes(page, looked))
 		return;
 	if (!page->counted)
 		page->total++;
-	place = place_of(page, looked);
-	keep(page, &place);
+	place = item_place(page, looked);
+	keep_item(page, &place);
 }
 
-static bool needs_body(const struct vbd_page *page)
+static bool needs_record_body(const struct vbd_page *page)
 {
 	return page->key || page->n_wishes;
 }
 
-static void visit(struct vbd_page *page, const void *item)
+static void visit_item(struct vbd_page *page, const void *item)
 {
 	const struct vbd_page_source *source = page->source;
 	const struct vbd_object *object = source->after ? NULL : item;
@@ -220,18 +220,18 @@ static void visit(struct vbd_page *page, const void *item)
 	struct looked looked = {
 		.id = page->at_id, .item = item, .past = past.record ? &past : NULL};
 
-	if (page->failed || (object && !passes(page, object->owner, object->labels)) ||
-		(source->states && !(page->states >> state_of(page, &looked) & 1)) ||
-		(past.record && needs_body(page) && !vbd_archived_open(&past, past.record)))
+	if (page->failed || (object && !is_seen_with_labels(page, object->owner, object->labels)) ||
+		(source->states && !(page->states >> item_state(page, &looked) & 1)) ||
+		(past.record && needs_record_body(page) && !vbd_archived_open(&past, past.record)))
 		return;
-	look_at(page, &looked);
+	match_and_keep(page, &looked);
 	vbd_archived_close(&past);
 }
 
 /* --- the walk -------------------------------------------------------------------------------- */
 
 /* Sets `total` if the request selects all objects of the list, or all that have not ended. */
-static bool know_total(struct vbd_page *page)
+static bool set_known_total(struct vbd_page *page)
 {
 	const struct vbd_page_source *source = page->source;
 	const struct vbd_registry *registry = page->listed;
@@ -272,7 +272,7 @@ static bool is_backward(const struct vbd_page *page)
 void vbd_page_walk_begin(struct vbd_page *page)
 {
 	page->with_past = asks_for_past(page);
-	page->counted = know_total(page);
+	page->counted = set_known_total(page);
 	page->at_id = is_backward(page) ? UINT64_MAX : 0;
 	if (!page->counted)
 		page->total = 0;
@@ -281,7 +281,7 @@ void vbd_page_walk_begin(struct vbd_page *page)
 }
 
 /* Records of earlier runs have lower ids than all objects. */
-static const void *next_of(const struct vbd_page *page)
+static const void *next_item(const struct vbd_page *page)
 {
 	const struct vbd_registry *registry = page->listed;
 	const struct vbd_object *object;
@@ -298,36 +298,36 @@ static const void *next_of(const struct vbd_page *page)
 }
 
 /* No later item is on the page, or need be counted. */
-static bool is_full(const struct vbd_page *page)
+static bool page_is_full(const struct vbd_page *page)
 {
 	return page->counted && !is_sorted(page) && page->ranked;
 }
 
-static void walk_some(struct vbd_page *page)
+static void walk_step(struct vbd_page *page)
 {
 	const struct vbd_page_source *source = page->source;
-	int record_cost = needs_body(page) ? RECORD_COST : 1;
+	int record_cost = needs_record_body(page) ? RECORD_COST : 1;
 
-	for (int i = 0; i < STEP_OBJECTS && !is_full(page); i++) {
-		const void *item = next_of(page);
+	for (int i = 0; i < STEP_OBJECTS && !page_is_full(page); i++) {
+		const void *item = next_item(page);
 		const struct vbd_object *object = source->after ? NULL : item;
 
 		page->walked = !item;
 		if (!item)
 			return;
 		page->at_id = object ? object->id : source->id(item);
-		visit(page, item);
+		visit_item(page, item);
 		i += object && object->past ? record_cost - 1 : 0;
 	}
-	page->walked = is_full(page);
+	page->walked = page_is_full(page);
 }
 
 void vbd_page_walk(struct vbd_page *page)
 {
-	walk_some(page);
+	walk_step(page);
 	if (!page->walked)
 		return;
-	rank(page);
+	sort_and_cut(page);
 	if (page->count > page->limit) {
 		page->count = (size_t)page->limit;
 		page->next = page->items[page->count - 1];

@@ -61,7 +61,7 @@ static const struct {
 
 /* Write the JSON pointer of the member that caused @err, or the name of the query parameter or
  * header, to @room; "" if none did; returns @room. */
-static const char *pointer_of(const struct vbd_error *err, char room[POINTER_BYTES])
+static const char *error_pointer(const struct vbd_error *err, char room[POINTER_BYTES])
 {
 	for (size_t i = 0; err->param && i < VBD_ARRAY_LEN(nested_params); i++) {
 		if (strcmp(err->param, nested_params[i].param) == 0)
@@ -75,10 +75,10 @@ static const char *pointer_of(const struct vbd_error *err, char room[POINTER_BYT
 }
 
 /* Put `pointer` for a member of the body, or `parameter` for a query parameter or a header. */
-static void put_place(struct vbd_encoder *out, const struct vbd_error *err)
+static void put_pointer_or_param(struct vbd_encoder *out, const struct vbd_error *err)
 {
 	char place[POINTER_BYTES];
-	bool is_parameter = *pointer_of(err, place) && *place != '/';
+	bool is_parameter = *error_pointer(err, place) && *place != '/';
 
 	if (err->source == VBD_SOURCE_INPUT || *place)
 		vbd_put_text(out, is_parameter ? "parameter" : "pointer", place);
@@ -87,7 +87,7 @@ static void put_place(struct vbd_encoder *out, const struct vbd_error *err)
 static void put_fault(struct vbd_encoder *out, const struct vbd_error *err)
 {
 	vbd_begin_object(out, NULL);
-	put_place(out, err);
+	put_pointer_or_param(out, err);
 	put_text(out, "code", vbd_status_code(err->status));
 	put_text(out, "detail", err->text);
 	vbd_end(out);
@@ -100,7 +100,7 @@ static void put_faults(
 	bool all = faults && faults->count > 0;
 	char place[POINTER_BYTES];
 
-	if (vbd_status_http(err->status) != 400 && !*pointer_of(err, place))
+	if (vbd_status_http(err->status) != 400 && !*error_pointer(err, place))
 		return;
 	vbd_begin_array(out, "errors");
 	if (!all)
@@ -166,12 +166,12 @@ void vbd_put_problem(
 		put_extra(out, extra);
 }
 
-static void set_item(struct vbd_error *err, const char *singular, size_t index)
+static void name_item_in_error(struct vbd_error *err, const char *singular, size_t index)
 {
 	char member[POINTER_BYTES];
 	char pointer[sizeof(err->pointer)];
 	char text[sizeof(err->text)];
-	bool named = *pointer_of(err, member) && strncmp(err->text, member, strlen(member)) == 0;
+	bool named = *error_pointer(err, member) && strncmp(err->text, member, strlen(member)) == 0;
 
 	(void)snprintf(pointer, sizeof(pointer), "/%ss/%zu%.50s", singular, index, member);
 	err->param = NULL;
@@ -186,9 +186,9 @@ static void set_item(struct vbd_error *err, const char *singular, size_t index)
 void vbd_problem_of_item(
 	struct vbd_error *err, struct vbd_faults *faults, const char *singular, size_t index)
 {
-	set_item(err, singular, index);
+	name_item_in_error(err, singular, index);
 	for (size_t i = 0; i < faults->count; i++)
-		set_item(&faults->items[i], singular, index);
+		name_item_in_error(&faults->items[i], singular, index);
 }
 
 void vbd_reply_no_memory(struct vbd_reply *reply)

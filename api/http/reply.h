@@ -48,13 +48,13 @@ struct vbd_reply {
 	char *body;		  /* from malloc; NULL if another member is the body */
 	const char *static_body;
 	size_t body_bytes;
-	/* The body has members that a reader must not see. `public_body` (from malloc) is the body
-	 * without them, NULL without memory: only that may be kept on a disk. */
+	/* The body has members that the role "read" must not see. `public_body` (from malloc) is
+	 * the body without them, NULL without memory: only that may be kept on a disk. */
 	bool has_secrets;
 	char *public_body;
 	size_t public_bytes;
 	struct vbd_reader reader; /* the body, if its `read` is set */
-	struct vbd_feed feed;	  /* likewise */
+	struct vbd_feed feed;	  /* the body, if its `read` is set */
 	size_t n_headers;
 	struct vbd_reply_header headers[VBD_REPLY_HEADERS_MAX];
 };

@@ -9,7 +9,7 @@
 #include "daemon/core/watch.h"
 #include "daemon/store/keeper.h"
 
-/* An object without many labels, which a client may choose, has room in it. */
+/* Enough for the JSON of any object whose client has not given it many labels. */
 #define ANSWER_ROOM_BYTES 8192
 
 enum vbd_status vbd_query_text(const struct vbd_request *req, const char *name, size_t max,
@@ -146,7 +146,7 @@ void vbd_request_send(struct vbd_request *req, uint64_t ticket)
 }
 
 /* Answer a GET whose conditions do not hold with 412 or 304; true if there is such an answer. */
-static bool settle(struct vbd_request *req)
+static bool reply_to_conditions(struct vbd_request *req)
 {
 	const char *tag = vbd_reply_find_header(&req->reply, "ETag");
 	const struct vbd_condition_of of = {.what = req->path, .tag = tag};
@@ -169,11 +169,12 @@ static bool settle(struct vbd_request *req)
 }
 
 /* The answer is complete: store it for repeats, and let the transport send it. */
-static void answered(struct vbd_request *req, unsigned int status)
+static void complete_answer(struct vbd_request *req, unsigned int status)
 {
 	uint64_t ticket = req->key_ticket;
 
-	if (req->method == VBD_METHOD_GET && (status == 200 || status == 206) && settle(req))
+	if (req->method == VBD_METHOD_GET && (status == 200 || status == 206) &&
+		reply_to_conditions(req))
 		return;
 	req->reply.status = status;
 	if (req->wait_preferred && (status == 200 || status == 201 || status == 202)) {
@@ -196,7 +197,7 @@ static void answered(struct vbd_request *req, unsigned int status)
 }
 
 /* Set the body; without memory for it, that of no_memory. */
-static void set_text(
+static void set_body(
 	struct vbd_request *req, const char *content_type, char *text, size_t text_bytes)
 {
 	if (!text) {
@@ -213,7 +214,7 @@ static void set_document(struct vbd_request *req, const char *content_type, stru
 	size_t text_bytes = 0;
 	char *text = vbd_encode_end_line(out, &text_bytes);
 
-	set_text(req, content_type, text, text_bytes);
+	set_body(req, content_type, text, text_bytes);
 }
 
 enum vbd_status vbd_request_reserve_answer(struct vbd_request *req, struct vbd_error *err)
@@ -236,13 +237,13 @@ void vbd_reply_json(struct vbd_request *req, unsigned int status, struct vbd_enc
 {
 	req->acted |= status < 400;
 	set_document(req, "application/json", out);
-	answered(req, req->reply.status ? req->reply.status : status);
+	complete_answer(req, req->reply.status ? req->reply.status : status);
 }
 
 void vbd_reply_empty(struct vbd_request *req, unsigned int status)
 {
 	req->acted |= status < 400;
-	answered(req, status);
+	complete_answer(req, status);
 }
 
 void vbd_reply_static(
@@ -251,21 +252,21 @@ void vbd_reply_static(
 	req->reply.content_type = content_type;
 	req->reply.static_body = bytes;
 	req->reply.body_bytes = len_bytes;
-	answered(req, 200);
+	complete_answer(req, 200);
 }
 
 void vbd_reply_text(
 	struct vbd_request *req, const char *content_type, char *bytes, size_t len_bytes)
 {
-	set_text(req, content_type, bytes, len_bytes);
-	answered(req, req->reply.status ? req->reply.status : 200);
+	set_body(req, content_type, bytes, len_bytes);
+	complete_answer(req, req->reply.status ? req->reply.status : 200);
 }
 
 void vbd_reply_stream(struct vbd_request *req, unsigned int status, const struct vbd_reader *reader)
 {
 	req->reply.content_type = "application/octet-stream";
 	req->reply.reader = *reader;
-	answered(req, status);
+	complete_answer(req, status);
 }
 
 void vbd_reply_feed(struct vbd_request *req, const char *content_type, const struct vbd_feed *feed)
@@ -279,7 +280,7 @@ void vbd_reply_feed(struct vbd_request *req, const char *content_type, const str
 	}
 	req->reply.content_type = content_type;
 	req->reply.feed = *feed;
-	answered(req, 200);
+	complete_answer(req, 200);
 }
 
 void vbd_request_add_allow(struct vbd_request *req, unsigned int allow)
@@ -313,7 +314,7 @@ void vbd_reply_problem_extra(
 	req->reply.code = vbd_status_code(err->status);
 	vbd_put_problem(&out, err, &all);
 	set_document(req, "application/problem+json", &out);
-	answered(req, req->reply.status ? req->reply.status : status);
+	complete_answer(req, req->reply.status ? req->reply.status : status);
 }
 
 void vbd_reply_outcome(
@@ -357,7 +358,7 @@ struct waiting {
 	void *arg;
 };
 
-static void go_on(struct vbd_request *req, void *arg)
+static void end_wait(struct vbd_request *req, void *arg)
 {
 	struct waiting *waiting = arg;
 
@@ -367,12 +368,12 @@ static void go_on(struct vbd_request *req, void *arg)
 	vbd_request_settle(req);
 }
 
-static void on_news(struct vbd_watch *watch, bool gone)
+static void on_wait_changed(struct vbd_watch *watch, bool gone)
 {
 	struct waiting *waiting = VBD_CONTAINER_OF(watch, struct waiting, watch);
 
 	if (gone || waiting->wait.is_over(waiting->wait.on, waiting->wait.number))
-		go_on(waiting->req, waiting);
+		end_wait(waiting->req, waiting);
 }
 
 enum vbd_status vbd_request_wait(struct vbd_request *req, const struct vbd_wait *wait,
@@ -389,9 +390,9 @@ enum vbd_status vbd_request_wait(struct vbd_request *req, const struct vbd_wait 
 	if (!waiting)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to wait");
 	*waiting = (struct waiting){
-		.watch.cb = on_news, .req = req, .wait = *wait, .go_on = cb, .arg = arg};
+		.watch.cb = on_wait_changed, .req = req, .wait = *wait, .go_on = cb, .arg = arg};
 	req->brief = true;
-	status = vbd_request_park(req, wait->most_ms, go_on, go_on, waiting, err);
+	status = vbd_request_park(req, wait->most_ms, end_wait, end_wait, waiting, err);
 	req->brief = false;
 	if (status == VBD_OK)
 		vbd_watch_add(wait->watches, &waiting->watch);
@@ -400,7 +401,7 @@ enum vbd_status vbd_request_wait(struct vbd_request *req, const struct vbd_wait 
 	return status;
 }
 
-static bool is_written(const void *keeper, uint64_t ticket)
+static bool row_is_written(const void *keeper, uint64_t ticket)
 {
 	return !vbd_keeper_will_have(keeper, ticket);
 }
@@ -408,7 +409,7 @@ static bool is_written(const void *keeper, uint64_t ticket)
 enum vbd_status vbd_request_wait_written(struct vbd_request *req, struct vbd_keeper *keeper,
 	uint64_t ticket, vbd_request_cb cb, void *arg, struct vbd_error *err)
 {
-	const struct vbd_wait wait = {.is_over = is_written,
+	const struct vbd_wait wait = {.is_over = row_is_written,
 		.on = keeper,
 		.number = ticket,
 		.watches = keeper ? vbd_keeper_watches(keeper) : NULL,

@@ -223,12 +223,12 @@ void vbd_request_send(struct vbd_request *req, uint64_t ticket);
  * vbd_request_audit - call on_audited, once, if the request is to be audited
  *
  * Audited are the requests of a known caller that may change something, those that the caller's
- * role does not allow, and the routes that are marked. Only for the one who answers.
+ * role does not allow, and the routes that are marked. Call it when the answer is complete.
  */
 void vbd_request_audit(struct vbd_request *req);
 
 /** vbd_request_settle - answer with `err`, if the handler has set it and left without an answer;
- * for those who call handlers, and what goes on for them in vbd_request_wait() */
+ * call it after a handler, and after a callback that continues one in vbd_request_wait() */
 void vbd_request_settle(struct vbd_request *req);
 
 /* --- waiting --------------------------------------------------------------------------------- */
@@ -263,7 +263,7 @@ struct vbd_wait {
  * vbd_request_wait - call @go_on exactly once unless this fails: when @wait is over, after
  * `most_ms`, or when the client leaves or the server stops (`abandoned` of the request)
  *
- * The wait takes no place of the requests that may wait. Returns VBD_E_STOPPING, VBD_E_NO_MEMORY.
+ * The wait is not counted in VBD_SHARE_WAITING. Returns VBD_E_STOPPING, VBD_E_NO_MEMORY.
  */
 enum vbd_status vbd_request_wait(struct vbd_request *req, const struct vbd_wait *wait,
 	vbd_request_cb go_on, void *arg, struct vbd_error *err) VBD_MUST_CHECK;

@@ -53,7 +53,7 @@ static bool differs_early(const char *pattern, const struct vbd_uri *uri)
 }
 
 /* True if the path matches. */
-static bool match(const char *pattern, const struct vbd_uri *uri, const char **ret_ref)
+static bool match_pattern(const char *pattern, const struct vbd_uri *uri, const char **ret_ref)
 {
 	const char *ref = NULL;
 	size_t i;
@@ -83,7 +83,7 @@ const struct vbd_route *vbd_router_find(const struct vbd_router *router, enum vb
 		const struct vbd_route *route = &router->routes[i];
 		const char *ref;
 
-		if (!match(route->pattern, uri, &ref))
+		if (!match_pattern(route->pattern, uri, &ref))
 			continue;
 		*ret_allow |= 1u << route->method | 1u << VBD_METHOD_OPTIONS;
 		/* The first row goes before those that match as well: "-" before {ref}. */

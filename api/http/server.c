@@ -29,7 +29,7 @@ static struct vbd_client *client_of(struct MHD_Connection *mhd)
 }
 
 /* Called with the request line before it is decoded. MHD passes the result to later callbacks. */
-static void *on_target(void *arg, const char *target, struct MHD_Connection *mhd)
+static void *on_raw_target(void *arg, const char *target, struct MHD_Connection *mhd)
 {
 	struct vbd_client *client = client_of(mhd);
 
@@ -46,14 +46,14 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 
 	(void)arg;
 	(void)mhd;
-	(void)url; /* unused: MHD's decoding is too lenient; on_target() kept the raw target */
+	(void)url; /* unused: MHD's decoding is too lenient; on_raw_target() kept the raw target */
 	*upload_bytes = 0;
 	if (!exchange)
 		return MHD_NO;
 	return vbd_exchange_go_on(exchange, method, version, upload, len_bytes) ? MHD_YES : MHD_NO;
 }
 
-static void on_completed(void *arg, struct MHD_Connection *mhd, void **request_context,
+static void on_request_completed(void *arg, struct MHD_Connection *mhd, void **request_context,
 	enum MHD_RequestTerminationCode why)
 {
 	struct vbd_exchange *exchange = *request_context;
@@ -153,8 +153,8 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 		0, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, endpoint,
 		MHD_OPTION_CONNECTION_LIMIT, CLIENTS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)VBD_CLIENT_MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, STRICT,
-		MHD_OPTION_URI_LOG_CALLBACK, on_target, server, MHD_OPTION_NOTIFY_COMPLETED,
-		on_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint,
+		MHD_OPTION_URI_LOG_CALLBACK, on_raw_target, server, MHD_OPTION_NOTIFY_COMPLETED,
+		on_request_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint,
 		MHD_OPTION_ARRAY, socket->tls ? tls_options : no_options, MHD_OPTION_END);
 	if (!endpoint->mhd)
 		return vbd_error_set(err, VBD_E_INTERNAL, "libmicrohttpd did not start");
@@ -202,7 +202,7 @@ static void on_expiry(void *arg)
 	vbd_server_recheck(arg);
 }
 
-static enum vbd_status start(struct vbd_server *server, struct vbd_error *err)
+static enum vbd_status start_server(struct vbd_server *server, struct vbd_error *err)
 {
 	const struct vbd_server_config *config = &server->config;
 	enum vbd_status status;
@@ -256,7 +256,7 @@ enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server
 	vbd_linger_init(&server->linger, loop);
 	vbd_list_init(&server->clients);
 	vbd_list_init(&server->held);
-	status = start(server, err);
+	status = start_server(server, err);
 	if (status != VBD_OK) {
 		free_server(server, true);
 		return status;

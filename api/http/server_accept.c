@@ -16,7 +16,7 @@
 
 /* MHD's timeout knows nothing of connections that its callbacks have resumed, so that they would
  * wait for the next request. */
-static void set_timer(struct vbd_server_endpoint *endpoint)
+static void set_mhd_timer(struct vbd_server_endpoint *endpoint)
 {
 	MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
 
@@ -28,30 +28,30 @@ static void set_timer(struct vbd_server_endpoint *endpoint)
 		vbd_timer_clear(endpoint->timer);
 }
 
-static void run(struct vbd_server_endpoint *endpoint)
+static void run_mhd(struct vbd_server_endpoint *endpoint)
 {
 	endpoint->run_soon = false;
 	endpoint->server->stats.runs++;
 	vbd_server_take_turns(endpoint);
 	(void)MHD_run(endpoint->mhd);
 	vbd_server_convict(endpoint);
-	set_timer(endpoint);
+	set_mhd_timer(endpoint);
 }
 
 void vbd_server_on_ready(unsigned int events, void *arg)
 {
 	(void)events;
-	run(arg);
+	run_mhd(arg);
 }
 
 void vbd_server_on_timer(void *arg)
 {
-	run(arg);
+	run_mhd(arg);
 }
 
 /* --- refusals -------------------------------------------------------------------------------- */
 
-static void report(
+static void report_turned_away(
 	struct vbd_server *server, const char *client, enum vbd_status code, const char *text)
 {
 	struct vbd_error err = {0};
@@ -72,7 +72,7 @@ static char *refusal_text(const struct vbd_server *server)
 	return vbd_refusal_print(server, &err, false);
 }
 
-static void say_refusal(const struct vbd_server_endpoint *endpoint, int fd)
+static void send_refusal(const struct vbd_server_endpoint *endpoint, int fd)
 {
 	const char *text = endpoint->server->refusal;
 
@@ -80,16 +80,16 @@ static void say_refusal(const struct vbd_server_endpoint *endpoint, int fd)
 		(void)send(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void refuse(struct vbd_server_endpoint *endpoint, int fd, const char *client,
+static void refuse_fd(struct vbd_server_endpoint *endpoint, int fd, const char *client,
 	enum vbd_status code, const char *text)
 {
 	struct vbd_server *server = endpoint->server;
 
 	server->stats.refused++;
-	say_refusal(endpoint, fd);
+	send_refusal(endpoint, fd);
 	(void)shutdown(fd, SHUT_WR);
 	vbd_linger_take(&server->linger, fd);
-	report(server, client, code, text);
+	report_turned_away(server, client, code, text);
 }
 
 /* Disconnect a stranger whose seat is given up. */
@@ -99,15 +99,15 @@ static void send_away(struct vbd_server *server, struct vbd_seat *seat)
 
 	server->stats.sent_away++;
 	if (!client->answered)
-		say_refusal(client->endpoint, client->fd);
-	report(server, client->name, VBD_E_TOO_MANY_CLIENTS,
+		send_refusal(client->endpoint, client->fd);
+	report_turned_away(server, client->name, VBD_E_TOO_MANY_CLIENTS,
 		"the client has shown no token, and another one needs its connection");
 	vbd_client_cut(client);
 }
 
 /* --- descriptors ----------------------------------------------------------------------------- */
 
-static void keep_spares(struct vbd_server *server)
+static void open_spare_fds(struct vbd_server *server)
 {
 	while (server->n_spares < VBD_SERVER_SPARE_FDS) {
 		int fd = eventfd(0, EFD_CLOEXEC);
@@ -126,9 +126,9 @@ static int accept_client(
 		SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-static void on_rested(void *arg);
+static void listen_again(void *arg);
 
-static void rest(struct vbd_server_endpoint *endpoint)
+static void pause_listening(struct vbd_server_endpoint *endpoint)
 {
 	vbd_fd_watch_stop(endpoint->listening);
 	endpoint->listening = NULL;
@@ -136,9 +136,9 @@ static void rest(struct vbd_server_endpoint *endpoint)
 }
 
 /*
- * No descriptor is left. A stranger gives his, which is free in the next turn. Without strangers
- * the next clients get the spare ones, so that whoever has the role "control" can tidy up; the last
- * spare one serves to refuse the others.
+ * No descriptor is left. A stranger is disconnected: the descriptor is free in the next turn.
+ * Without strangers the next clients get the spare ones, so that whoever has the role "control" can
+ * tidy up; the last spare one serves to refuse the others.
  */
 static int accept_at_limit(
 	struct vbd_server_endpoint *endpoint, struct sockaddr_storage *ret_addr, socklen_t *ret_len)
@@ -156,33 +156,33 @@ static int accept_at_limit(
 		fd = accept_client(endpoint, ret_addr, ret_len);
 	}
 	if (fd < 0) {
-		rest(endpoint);
+		pause_listening(endpoint);
 		return -1;
 	}
 	if (server->n_spares)
 		return fd;
 	server->stats.refused++;
-	say_refusal(endpoint, fd);
+	send_refusal(endpoint, fd);
 	(void)close(fd);
-	report(server, "a client", VBD_E_FD_LIMIT, "no file descriptor is left for it");
+	report_turned_away(server, "a client", VBD_E_FD_LIMIT, "no file descriptor is left for it");
 	return -1;
 }
 
 /* --- accepting ------------------------------------------------------------------------------- */
 
-static void add(struct vbd_server_endpoint *endpoint, int fd, const struct sockaddr_storage *addr,
-	socklen_t len)
+static void add_client(struct vbd_server_endpoint *endpoint, int fd,
+	const struct sockaddr_storage *addr, socklen_t len)
 {
 	struct vbd_server *server = endpoint->server;
 	struct vbd_client *client = vbd_client_create(endpoint, fd, addr);
 	struct vbd_seat *victim = NULL;
 
 	if (!client) {
-		refuse(endpoint, fd, "a client", VBD_E_NO_MEMORY, "no memory for the client");
+		refuse_fd(endpoint, fd, "a client", VBD_E_NO_MEMORY, "no memory for the client");
 		return;
 	}
 	if (!vbd_seat_take(server->admission, &client->source, &client->seat, &victim)) {
-		refuse(endpoint, fd, client->name, VBD_E_TOO_MANY_CLIENTS,
+		refuse_fd(endpoint, fd, client->name, VBD_E_TOO_MANY_CLIENTS,
 			"all HTTP connections are taken, also those of the reserve");
 		vbd_client_destroy(client);
 		return;
@@ -209,7 +209,7 @@ static void on_connectable(unsigned int events, void *arg)
 	socklen_t len;
 
 	(void)events;
-	keep_spares(endpoint->server);
+	open_spare_fds(endpoint->server);
 	for (unsigned int i = 0; i < ACCEPTS_PER_TURN; i++) {
 		int fd = accept_client(endpoint, &addr, &len);
 
@@ -219,12 +219,12 @@ static void on_connectable(unsigned int events, void *arg)
 			fd = accept_at_limit(endpoint, &addr, &len);
 		if (fd < 0)
 			break;
-		add(endpoint, fd, &addr, len);
+		add_client(endpoint, fd, &addr, len);
 	}
 	vbd_server_on_ready(0, endpoint);
 }
 
-static void on_rested(void *arg)
+static void listen_again(void *arg)
 {
 	struct vbd_server_endpoint *endpoint = arg;
 
@@ -242,8 +242,8 @@ enum vbd_status vbd_server_accept_start(struct vbd_server_endpoint *endpoint, st
 		server->refusal = refusal_text(server);
 	if (!server->refusal)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the HTTP server");
-	keep_spares(server);
-	status = vbd_timer_create(server->loop, on_rested, endpoint, &endpoint->rest_timer, err);
+	open_spare_fds(server);
+	status = vbd_timer_create(server->loop, listen_again, endpoint, &endpoint->rest_timer, err);
 	if (status != VBD_OK)
 		return status;
 	return vbd_fd_watch_start(server->loop, endpoint->listen_fd, VBD_FD_READ, on_connectable,

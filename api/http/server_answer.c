@@ -6,7 +6,7 @@
 
 /* --- how long requests took ------------------------------------------------------------------ */
 
-static struct vbd_duration *find_or_make(
+static struct vbd_duration *get_duration(
 	struct vbd_durations *durations, const char *operation, unsigned int status)
 {
 	struct vbd_duration **at = &durations->first;
@@ -25,7 +25,7 @@ static struct vbd_duration *find_or_make(
 void vbd_durations_add(struct vbd_durations *durations, const char *operation, unsigned int status,
 	uint64_t took_ns)
 {
-	struct vbd_duration *pair = find_or_make(durations, operation ? operation : "none", status);
+	struct vbd_duration *pair = get_duration(durations, operation ? operation : "none", status);
 
 	vbd_histogram_add(&durations->all, took_ns);
 	if (pair)
@@ -54,7 +54,7 @@ void vbd_durations_fini(struct vbd_durations *durations)
 /* MHD reads no body after it has told the end of the request, so the body stays the reply's. */
 
 /* MHD closes a connection whose content reader ends with an error. */
-static ssize_t break_off(struct vbd_exchange *exchange)
+static ssize_t abort_answer(struct vbd_exchange *exchange)
 {
 	vbd_exchange_look_at(exchange, true);
 	vbd_server_run_soon(exchange->client->endpoint);
@@ -74,14 +74,14 @@ static uint64_t block_timeout_ms(const struct vbd_exchange *exchange, size_t byt
 	return left_ms < timeout_ms ? left_ms : timeout_ms;
 }
 
-static const char *text_of(const struct vbd_reply *reply)
+static const char *body_text(const struct vbd_reply *reply)
 {
 	const char *fixed = reply->static_body ? reply->static_body : "";
 
 	return reply->body ? reply->body : fixed;
 }
 
-static ssize_t on_read(void *arg, uint64_t offset, char *buf, size_t size)
+static ssize_t read_body(void *arg, uint64_t offset, char *buf, size_t size)
 {
 	struct vbd_exchange *exchange = arg;
 	const struct vbd_reply *reply = &exchange->req.reply;
@@ -90,14 +90,14 @@ static ssize_t on_read(void *arg, uint64_t offset, char *buf, size_t size)
 	if (reply->reader.read)
 		got = reply->reader.read(reply->reader.arg, offset, buf, size);
 	else
-		memcpy(buf, text_of(reply) + offset, size);
+		memcpy(buf, body_text(reply) + offset, size);
 	exchange->sending = true;
 	/* MHD calls again when the whole block was sent. */
 	vbd_client_set_deadline(exchange->client, block_timeout_ms(exchange, got));
-	return got ? (ssize_t)got : break_off(exchange);
+	return got ? (ssize_t)got : abort_answer(exchange);
 }
 
-static ssize_t on_feed_read(void *arg, uint64_t offset, char *buf, size_t size)
+static ssize_t read_feed(void *arg, uint64_t offset, char *buf, size_t size)
 {
 	struct vbd_exchange *exchange = arg;
 	const struct vbd_server *server = exchange->client->endpoint->server;
@@ -107,7 +107,7 @@ static ssize_t on_feed_read(void *arg, uint64_t offset, char *buf, size_t size)
 	(void)offset;
 	exchange->sending = true;
 	if (exchange->gone)
-		return break_off(exchange);
+		return abort_answer(exchange);
 	got = feed->read(feed->arg, buf, size);
 	if (got == VBD_FEED_OVER)
 		return MHD_CONTENT_READER_END_OF_STREAM;
@@ -118,13 +118,13 @@ static ssize_t on_feed_read(void *arg, uint64_t offset, char *buf, size_t size)
 	}
 	if (server->stopping || exchange->client->hung_up)
 		return MHD_CONTENT_READER_END_OF_STREAM;
-	return vbd_exchange_rest(exchange) ? 0 : break_off(exchange);
+	return vbd_exchange_rest(exchange) ? 0 : abort_answer(exchange);
 }
 
 static struct MHD_Response *make_feed(struct vbd_exchange *exchange)
 {
 	struct MHD_Response *response = MHD_create_response_from_callback(
-		MHD_SIZE_UNKNOWN, FEED_BLOCK_BYTES, on_feed_read, exchange, NULL);
+		MHD_SIZE_UNKNOWN, FEED_BLOCK_BYTES, read_feed, exchange, NULL);
 
 	/* Without a body MHD 0.9.75 still sends the last chunk, which the client would parse as the
 	 * next answer. For HTTP/1.0 it has no chunks, and closes the connection instead. */
@@ -143,18 +143,18 @@ static struct MHD_Response *make_response(struct vbd_exchange *exchange)
 		return make_feed(exchange);
 	if (reply->reader.read && reply->reader.length_bytes)
 		return MHD_create_response_from_callback(
-			reply->reader.length_bytes, STREAM_BLOCK_BYTES, on_read, exchange, NULL);
+			reply->reader.length_bytes, STREAM_BLOCK_BYTES, read_body, exchange, NULL);
 	if (reply->body_bytes <= TEXT_BLOCK_BYTES) /* the cast is safe: MHD changes no bytes */
 		return MHD_create_response_from_buffer(
-			reply->body_bytes, (void *)text_of(reply), MHD_RESPMEM_PERSISTENT);
+			reply->body_bytes, (void *)body_text(reply), MHD_RESPMEM_PERSISTENT);
 	exchange->until_ns =
 		vbd_loop_now_ns(server->loop) + server->config.answer_timeout_ms * VBD_NS_PER_MS;
 	return MHD_create_response_from_callback(
-		reply->body_bytes, TEXT_BLOCK_BYTES, on_read, exchange, NULL);
+		reply->body_bytes, TEXT_BLOCK_BYTES, read_body, exchange, NULL);
 }
 
 /* True if nginx must pass the answer on as it comes: it collects others in memory and in files. */
-static bool is_to_pass(const struct vbd_request *req)
+static bool must_not_be_buffered(const struct vbd_request *req)
 {
 	return req->reply.feed.read || req->reply.reader.read || req->wait_asked;
 }
@@ -167,7 +167,7 @@ static void add_headers(struct vbd_exchange *exchange, struct MHD_Response *resp
 	if (!vbd_reply_find_header(reply, "Cache-Control"))
 		(void)MHD_add_response_header(response, "Cache-Control", "no-store");
 	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	if (is_to_pass(&exchange->req))
+	if (must_not_be_buffered(&exchange->req))
 		(void)MHD_add_response_header(response, "X-Accel-Buffering", "no");
 	if (server_id)
 		(void)MHD_add_response_header(response, "Verbsd-Server", server_id);

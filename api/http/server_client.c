@@ -21,7 +21,7 @@ static bool has_unread(const struct vbd_client *client)
 /* A process that was stopped, or a turn that took long, is no fault of a client: what came
  * meanwhile is read in this turn, behind the timers. Once for each request, since bytes may come
  * for ever. */
-static bool spare(struct vbd_client *client, uint64_t late_ns)
+static bool grant_late_client(struct vbd_client *client, uint64_t late_ns)
 {
 	if (client->spared || client->hung_up)
 		return false;
@@ -33,10 +33,10 @@ static bool spare(struct vbd_client *client, uint64_t late_ns)
 }
 
 /*
- * A client that has ended its stream may still read, or be gone: its system resets the connection
- * then, when something is sent.
+ * A client that has ended its stream may still read, or be gone. Send something: the system of a
+ * client that is gone resets the connection.
  */
-static void ask(struct vbd_client *client)
+static void ask_if_alive(struct vbd_client *client)
 {
 	vbd_client_send(client, VBD_INTERIM);
 	vbd_client_set_deadline(client, VBD_ASK_MS);
@@ -56,10 +56,10 @@ static void on_client_timer(void *arg)
 			(client->deadline_ns - now_ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS);
 		return;
 	}
-	if (spare(client, now_ns - client->deadline_ns))
+	if (grant_late_client(client, now_ns - client->deadline_ns))
 		return;
 	if (client->exchange && client->exchange->ran && !client->exchange->queued) {
-		ask(client);
+		ask_if_alive(client);
 		return;
 	}
 	client->deadline_ns = 0;
@@ -123,7 +123,7 @@ void vbd_client_end(struct vbd_client *client)
 
 /* --- hang-ups -------------------------------------------------------------------------------- */
 
-static void unwatch(struct vbd_client *client)
+static void unwatch_hangup(struct vbd_client *client)
 {
 	vbd_fd_watch_stop(client->hangup);
 	client->hangup = NULL;
@@ -131,7 +131,7 @@ static void unwatch(struct vbd_client *client)
 
 void vbd_client_cut(struct vbd_client *client)
 {
-	unwatch(client);
+	unwatch_hangup(client);
 	client->hung_up = true;
 	client->deadline_ns = 0;
 	/* MHD has no call to close a connection; it cleans up when it reads the end of stream. */
@@ -139,12 +139,12 @@ void vbd_client_cut(struct vbd_client *client)
 	vbd_client_tls_go_on(client);
 }
 
-static void on_gone(unsigned int events, void *arg)
+static void on_client_gone(unsigned int events, void *arg)
 {
 	struct vbd_client *client = arg;
 
 	(void)events;
-	unwatch(client);
+	unwatch_hangup(client);
 	if (client->exchange && client->exchange->hang_up)
 		client->exchange->hang_up(client->exchange, true);
 }
@@ -162,7 +162,7 @@ static void on_hangup(unsigned int events, void *arg)
 	(void)events;
 	if (incomplete && has_unread(client))
 		return;
-	unwatch(client);
+	unwatch_hangup(client);
 	client->hung_up = true;
 	if (exchange && exchange->hang_up)
 		exchange->hang_up(exchange, false);
@@ -177,7 +177,7 @@ enum vbd_status vbd_client_watch(struct vbd_client *client, struct vbd_error *er
 		return VBD_OK;
 	return vbd_fd_watch_start(client->endpoint->server->loop, client->fd,
 		client->hung_up ? VBD_FD_GONE : VBD_FD_HANGUP,
-		client->hung_up ? on_gone : on_hangup, client, &client->hangup, err);
+		client->hung_up ? on_client_gone : on_hangup, client, &client->hangup, err);
 }
 
 /* --- create and destroy ---------------------------------------------------------------------- */
@@ -281,7 +281,7 @@ void vbd_client_destroy(struct vbd_client *client)
 	if (client->unread)
 		vbd_linger_add(&server->linger, client->fd);
 	vbd_server_run_soon(client->endpoint); /* MHD frees connections in its next run */
-	unwatch(client);
+	unwatch_hangup(client);
 	vbd_timer_destroy(client->timer);
 	vbd_seat_give_up(server->admission, &client->seat);
 	if (!vbd_list_empty(&client->link))

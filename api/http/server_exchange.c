@@ -14,9 +14,9 @@
 
 static const char no_cookies[] = "";
 
-/* MHD would copy all cookies and note each of them, and note each parameter of the query. verbsd
- * reads no cookie, and the parameters from its copy of the target. */
-static void spare_memory(struct MHD_Connection *mhd, const char *target)
+/* MHD would copy all cookies, and store a struct for each cookie and each parameter of the query.
+ * verbsd reads no cookie, and the parameters from its copy of the target. */
+static void drop_query_and_cookies(struct MHD_Connection *mhd, const char *target)
 {
 	const char *query = strchr(target, '?');
 
@@ -40,14 +40,14 @@ struct vbd_exchange *vbd_exchange_create(
 	exchange->mhd = mhd;
 	vbd_list_init(&exchange->link);
 	vbd_wire_target(&exchange->wire, target);
-	spare_memory(mhd, target);
+	drop_query_and_cookies(mhd, target);
 	vbd_client_begin(client, exchange);
 	return exchange;
 }
 
 /* Blanks behind a value are no part of it (RFC 9110, 5.5), and several lines of a list mean the
  * same as one line with all members (5.3). */
-static bool keep_value(
+static bool keep_header_value(
 	struct vbd_exchange *exchange, enum vbd_header header, const char *value, size_t len_bytes)
 {
 	char **kept = &exchange->values[header];
@@ -75,7 +75,7 @@ static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind, const char 
 	if (!value)
 		value = name + name_bytes + 1;
 	vbd_wire_header(&exchange->wire, name, name_bytes, value, value_bytes);
-	if (header != VBD_HEADER_COUNT && !keep_value(exchange, header, value, value_bytes))
+	if (header != VBD_HEADER_COUNT && !keep_header_value(exchange, header, value, value_bytes))
 		exchange->full = true;
 	return MHD_YES;
 }
@@ -99,8 +99,7 @@ static enum vbd_status check_wire(struct vbd_exchange *exchange, const char *met
 		&exchange->req.content_bytes, err);
 }
 
-/* MHD knows the expectation as one word only, and a list of that word means the same (RFC 9110,
- * 10.1.1). */
+/* MHD knows Expect with one value only; a list of that value means the same (RFC 9110, 10.1.1). */
 static void send_interim(struct vbd_exchange *exchange)
 {
 	const char *asked = exchange->req.headers[VBD_HEADER_EXPECT];
@@ -113,7 +112,7 @@ static void send_interim(struct vbd_exchange *exchange)
 }
 
 /* True if a refusal is sent without reading the body, and the connection closed. */
-static bool answer_early(struct vbd_exchange *exchange)
+static bool is_answered_early(struct vbd_exchange *exchange)
 {
 	struct vbd_request *req = &exchange->req;
 
@@ -143,7 +142,7 @@ static void check_seat(struct vbd_exchange *exchange)
 	vbd_reply_problem(req, &err);
 }
 
-static bool begin(struct vbd_exchange *exchange, const char *method, const char *version)
+static bool begin_exchange(struct vbd_exchange *exchange, const char *method, const char *version)
 {
 	struct vbd_request *req = &exchange->req;
 	struct vbd_client *client = exchange->client;
@@ -167,7 +166,7 @@ static bool begin(struct vbd_exchange *exchange, const char *method, const char 
 	}
 	if (req->content_bytes)
 		vbd_client_set_deadline(client, server->config.progress_timeout_ms);
-	if (!answer_early(exchange)) {
+	if (!is_answered_early(exchange)) {
 		send_interim(exchange);
 		return true;
 	}
@@ -192,7 +191,7 @@ static bool process_body(struct vbd_exchange *exchange, const char *bytes, size_
 }
 
 /* Called when the request is complete, and again when a parked request is resumed. */
-static bool finish(struct vbd_exchange *exchange)
+static bool run_and_answer(struct vbd_exchange *exchange)
 {
 	struct vbd_request *req = &exchange->req;
 
@@ -213,8 +212,8 @@ bool vbd_exchange_go_on(struct vbd_exchange *exchange, const char *method, const
 	const char *bytes, size_t len_bytes)
 {
 	if (!exchange->begun_ns)
-		return begin(exchange, method, version);
-	return len_bytes ? process_body(exchange, bytes, len_bytes) : finish(exchange);
+		return begin_exchange(exchange, method, version);
+	return len_bytes ? process_body(exchange, bytes, len_bytes) : run_and_answer(exchange);
 }
 
 void vbd_exchange_fail(struct vbd_exchange *exchange)

@@ -54,7 +54,7 @@ static enum vbd_status transport_pass_fd(struct vbd_request *req, int fd, struct
 	return vbd_error_errno(err, VBD_OK, "sendmsg", errno, "%s", client->name);
 }
 
-static uint32_t *count_of_caller(struct vbd_exchange *exchange, enum vbd_share share)
+static uint32_t *caller_share_count(struct vbd_exchange *exchange, enum vbd_share share)
 {
 	struct vbd_caller *caller = exchange->req.caller;
 
@@ -73,7 +73,7 @@ void vbd_exchange_unpark(struct vbd_exchange *exchange)
 		vbd_list_remove(&exchange->link);
 		if (exchange->has_share) {
 			vbd_share_give_back(server->admission, &exchange->client->seat, share,
-				exchange->of_control, count_of_caller(exchange, share));
+				exchange->of_control, caller_share_count(exchange, share));
 			vbd_quota_give_back(exchange->req.caller, VBD_QUOTA_streams, 1);
 		}
 	}
@@ -100,7 +100,7 @@ void vbd_exchange_look_at(struct vbd_exchange *exchange, bool always)
 	(void)MHD_set_connection_option(exchange->mhd, MHD_CONNECTION_OPTION_TIMEOUT, timeout_s);
 }
 
-static void resume(struct vbd_exchange *exchange)
+static void resume_exchange(struct vbd_exchange *exchange)
 {
 	if (!exchange->suspended)
 		return;
@@ -114,14 +114,14 @@ static void resume(struct vbd_exchange *exchange)
 /* --- hang-ups -------------------------------------------------------------------------------- */
 
 /* Call on_gone, whose reply, if any, is not sent from there. */
-static void abandon(struct vbd_exchange *exchange)
+static void abandon_request(struct vbd_exchange *exchange)
 {
 	vbd_exchange_unpark(exchange);
 	exchange->req.abandoned = true;
 	exchange->on_gone(&exchange->req, exchange->park_arg);
 }
 
-static enum vbd_status watch(struct vbd_exchange *exchange, struct vbd_error *err)
+static enum vbd_status watch_hangup(struct vbd_exchange *exchange, struct vbd_error *err)
 {
 	struct vbd_client *client = exchange->client;
 
@@ -130,14 +130,14 @@ static enum vbd_status watch(struct vbd_exchange *exchange, struct vbd_error *er
 	return vbd_client_watch(client, err);
 }
 
-static void hang_up(struct vbd_exchange *exchange, bool gone)
+static void on_hangup(struct vbd_exchange *exchange, bool gone)
 {
-	if (!gone && !exchange->is_feed && watch(exchange, NULL) == VBD_OK)
+	if (!gone && !exchange->is_feed && watch_hangup(exchange, NULL) == VBD_OK)
 		return;
 	exchange->gone = gone || !exchange->is_feed;
 	if (!exchange->is_feed)
-		abandon(exchange);
-	resume(exchange); /* MHD does not notice the hang-up of a suspended connection */
+		abandon_request(exchange);
+	resume_exchange(exchange); /* MHD does not notice the hang-up of a suspended connection */
 }
 
 /* --- parked requests ------------------------------------------------------------------------- */
@@ -174,8 +174,8 @@ static void arm_expiry(struct vbd_server *server)
 	vbd_timer_set(server->expiry, 1000 * (left_s < 60 ? left_s : 60));
 }
 
-/* Its sender loses the exchange when the token or certificate expires. */
-static void note_expiry(struct vbd_exchange *exchange)
+/* Let vbd_server_recheck() run when the token or certificate of the sender expires. */
+static void arm_earlier_expiry(struct vbd_exchange *exchange)
 {
 	struct vbd_server *server = exchange->client->endpoint->server;
 	uint64_t expires_wall_s = exchange->req.identity.expires_wall_s;
@@ -210,12 +210,12 @@ static enum vbd_status take_share(struct vbd_exchange *exchange, enum vbd_share 
 	exchange->of_control = exchange->req.role == VBD_ROLE_CONTROL;
 	if (exchange->has_share)
 		refusal = vbd_share_take(server->admission, &exchange->client->seat, share,
-			exchange->of_control, count_of_caller(exchange, share));
+			exchange->of_control, caller_share_count(exchange, share));
 	if (refusal == VBD_SHARE_GRANTED) {
 		if (exchange->has_share)
 			vbd_quota_count(exchange->req.caller, VBD_QUOTA_streams, 1);
-		exchange->hang_up = hang_up;
-		note_expiry(exchange);
+		exchange->hang_up = on_hangup;
+		arm_earlier_expiry(exchange);
 		return VBD_OK;
 	}
 	vbd_error_limit(err, "http_connections", server->config.limits.seats);
@@ -236,7 +236,7 @@ static enum vbd_status transport_park(struct vbd_request *req, uint64_t timeout_
 	if (status != VBD_OK)
 		return status;
 	vbd_list_append(&server->held, &exchange->link);
-	status = watch(exchange, err);
+	status = watch_hangup(exchange, err);
 	if (status == VBD_OK && timeout_ms)
 		status = vbd_timer_create(
 			server->loop, on_park_timeout, exchange, &exchange->timeout, err);
@@ -257,16 +257,16 @@ static void transport_answered(struct vbd_request *req)
 	struct vbd_exchange *exchange = VBD_CONTAINER_OF(req, struct vbd_exchange, req);
 
 	vbd_exchange_unpark(exchange);
-	resume(exchange);
+	resume_exchange(exchange);
 }
 
 /* Resume the connection too: MHD_stop_daemon() aborts if one is suspended. */
 static void end_parked(struct vbd_exchange *exchange, const struct vbd_error *err)
 {
-	abandon(exchange);
+	abandon_request(exchange);
 	if (!exchange->req.reply.status)
 		vbd_reply_problem(&exchange->req, err);
-	resume(exchange);
+	resume_exchange(exchange);
 }
 
 /* Visit each request that waits and each feed. A visit may end others as well. */
@@ -287,25 +287,25 @@ static void visit_held(struct vbd_server *server, void (*visit)(struct vbd_excha
 	}
 }
 
-static void end(struct vbd_exchange *exchange)
+static void end_held_exchange(struct vbd_exchange *exchange)
 {
 	struct vbd_error err = {0};
 
 	(void)vbd_error_set(&err, VBD_E_STOPPING, "the server is stopping");
 	if (exchange->is_feed)
-		resume(exchange);
+		resume_exchange(exchange);
 	else
 		end_parked(exchange, &err);
 }
 
 void vbd_server_end_held(struct vbd_server *server)
 {
-	visit_held(server, end);
+	visit_held(server, end_held_exchange);
 }
 
-/* A request that did its work answers with the state of its object; the sender made it when it was
- * allowed to. */
-static void recheck(struct vbd_exchange *exchange)
+/* A request that has acted answers with the state of its object, which the sender made while that
+ * was allowed. */
+static void recheck_sender(struct vbd_exchange *exchange)
 {
 	struct vbd_client *client = exchange->client;
 	struct vbd_error err = {0};
@@ -314,9 +314,9 @@ static void recheck(struct vbd_exchange *exchange)
 		return;
 	if (vbd_dispatch_may_stay(client->endpoint->server->dispatch, &exchange->req, &client->peer,
 		    &err) == VBD_OK)
-		note_expiry(exchange);
+		arm_earlier_expiry(exchange);
 	else if (exchange->is_feed)
-		hang_up(exchange, true);
+		on_hangup(exchange, true);
 	else
 		end_parked(exchange, &err);
 }
@@ -325,7 +325,7 @@ void vbd_server_recheck(struct vbd_server *server)
 {
 	vbd_timer_clear(server->expiry);
 	server->expires_wall_s = 0;
-	visit_held(server, recheck);
+	visit_held(server, recheck_sender);
 }
 
 /* --- feeds ----------------------------------------------------------------------------------- */
@@ -352,9 +352,9 @@ bool vbd_exchange_rest(struct vbd_exchange *exchange)
 	return true;
 }
 
-static void transport_wake(struct vbd_request *req)
+static void transport_resume_request(struct vbd_request *req)
 {
-	resume(VBD_CONTAINER_OF(req, struct vbd_exchange, req));
+	resume_exchange(VBD_CONTAINER_OF(req, struct vbd_exchange, req));
 }
 
 /* --- the transport --------------------------------------------------------------------------- */
@@ -363,6 +363,6 @@ const struct vbd_transport vbd_server_transport = {
 	.park = transport_park,
 	.answered = transport_answered,
 	.follow = transport_follow,
-	.wake = transport_wake,
+	.wake = transport_resume_request,
 	.pass_fd = transport_pass_fd,
 };

@@ -35,19 +35,18 @@ struct MHD_Daemon;
 /* Bytes of a body or an answer for each progress_timeout_ms: 2 KiB/s at 30 s. */
 #define VBD_PROGRESS_BYTES UINT64_C(65536)
 
-/* MHD's buffer of a client, which MHD fills with zeros for each request. It has the head of a
- * request, a note of each field, up to 3 KiB more of what was read, and the head of the answer.
- */
+/* MHD's buffer of a client, zeroed for each request. It holds the head of the request, a struct of
+ * MHD for each header field, up to 3 KiB that were read beyond, and the head of the answer. */
 #define VBD_CLIENT_MEMORY_BYTES 40960u
-/* The most that a head may take, with its notes; the answer has the rest. */
+/* The most for the head of a request and MHD's structs; the head of the answer has the rest. */
 #define VBD_HEAD_BYTES_MAX 35840u
 #define VBD_FIELD_BYTES	   64u
 
 /* Each client skips an interim answer that it has not asked for (RFC 9110, 15.2). */
 #define VBD_INTERIM "HTTP/1.1 100 Continue\r\n\r\n"
 
-/* A client that has ended its stream and waits is asked so often whether it is there; HTTP/1.0 has
- * no words for that. */
+/* How often a client that has ended its stream and waits gets an interim answer, to see whether it
+ * is there; HTTP/1.0 has no interim answers. */
 #define VBD_ASK_MS 1000
 
 /* Descriptors that are kept back, to accept clients when no other is left. */
@@ -76,7 +75,7 @@ struct vbd_server_endpoint {
 	struct vbd_timer *rest_timer;
 	struct vbd_client *arriving; /* server.c takes it when MHD has taken the client */
 
-	bool run_soon; /* likewise: the timer is set for the next turn */
+	bool run_soon; /* the timer is set for the next turn, as by vbd_server_run_soon() */
 
 	struct vbd_link suspects; /* server_refuse.c: of struct vbd_client */
 
@@ -141,7 +140,7 @@ struct vbd_client {
 	struct vbd_timer *timer;
 	uint64_t deadline_ns;	     /* 0: none; other files may clear it */
 	uint64_t armed_ns;	     /* when the timer fires; 0: not set */
-	bool spared;		     /* once, since the daemon was late; of this request */
+	bool spared;		     /* a deadline of this request was put off, once */
 	struct vbd_fd_watch *hangup; /* for the end of the client's stream, then of its reading */
 	bool hung_up;		     /* the client has sent the end of its stream, or is cut */
 	bool answered;		     /* the client had an answer, to any request */
@@ -171,7 +170,7 @@ struct vbd_exchange {
 	bool ran;	   /* vbd_dispatch_run() was called */
 	bool queued;	   /* server_answer.c: MHD has the answer */
 	bool sending;	   /* server_answer.c: MHD has begun to read the body of the answer */
-	uint64_t until_ns; /* likewise: the whole answer must be sent by then; 0: no matter when */
+	uint64_t until_ns; /* server_answer.c: when the whole answer must be sent; 0: never */
 	uint64_t got_bytes;
 	uint64_t unwanted_bytes; /* the part of got_bytes that came after the answer */
 	uint64_t progress_bytes; /* got_bytes when the deadline was last set */
@@ -185,8 +184,8 @@ struct vbd_exchange {
 	/* Called when the client has ended its stream, or is @gone; NULL unless the request is
 	 * parked or a feed. */
 	void (*hang_up)(struct vbd_exchange *exchange, bool gone);
-	bool has_share;	 /* not for a wait for the disk, of some milliseconds */
-	bool of_control; /* the share that it has is control's */
+	bool has_share;	 /* counted by vbd_share_take(); not if `brief` of the request */
+	bool of_control; /* @control of that vbd_share_take() */
 	struct vbd_timer *timeout;
 	vbd_request_cb on_timeout;
 	vbd_request_cb on_gone;
@@ -271,9 +270,9 @@ void vbd_exchange_suspend(struct vbd_exchange *exchange);
 /**
  * vbd_exchange_look_at - whether MHD is to go on with a connection in each run, before it reads
  *
- * MHD does so with those that have a timeout of their own: one that differs from the daemon's,
- * which is none. A connection that is resumed is read first else, and the end of the client's
- * stream taken for a client that has left; one that has ended is freed when it is the oldest.
+ * MHD does so with a connection whose timeout differs from the daemon's, which is none. It reads
+ * another connection first when that is resumed, and takes the end of the client's stream for a
+ * client that has left; it frees another ended connection only when that is the oldest.
  */
 void vbd_exchange_look_at(struct vbd_exchange *exchange, bool always);
 

@@ -2,8 +2,8 @@
 /*
  * Answers in MHD's place. MHD 0.9.75 answers some faults itself: in HTML, and with two heads if the
  * fault is in a Content-Length (parse_connection_headers()). It says so to its log alone, before it
- * sends the answer, and not whose request it is. So the clients whose request is not whole are
- * suspended then, and the one of them that has an answer after the run gets another one.
+ * sends the answer, and not whose request it is. So all clients with an incomplete request are
+ * suspended then, and the answer that one of them has after the run is replaced.
  */
 #include "api/http/problem.h"
 #include "api/http/server_parts.h"
@@ -73,8 +73,8 @@ void vbd_client_refuse(struct vbd_client *client, const struct vbd_error *err, b
  * limits.http_connections allows by default. */
 #define SUSPECTS_MAX 272
 
-/* MHD has not told the method yet. Its buffer begins with a page. */
-static bool follows_head(const char *target)
+/* MHD has not told the method yet. It is before the target, in a buffer that begins a page. */
+static bool method_is_head(const char *target)
 {
 	static const char method[] = "HEAD";
 
@@ -83,7 +83,7 @@ static bool follows_head(const char *target)
 }
 
 /* MHD has shut the sending side of a client that it will free. */
-static bool may_be_refused(const struct vbd_client *client)
+static bool may_have_mhd_answer(const struct vbd_client *client)
 {
 	const struct vbd_exchange *exchange = client->exchange;
 
@@ -103,16 +103,16 @@ void vbd_server_suspect(struct vbd_server_endpoint *endpoint)
 		struct vbd_exchange *exchange = client->exchange;
 
 		if (client->endpoint != endpoint || !vbd_list_empty(&client->suspect) ||
-			!may_be_refused(client))
+			!may_have_mhd_answer(client))
 			continue;
 		if (exchange && !exchange->begun_ns)
-			exchange->req.head = follows_head(exchange->wire.target);
+			exchange->req.head = method_is_head(exchange->wire.target);
 		vbd_list_append(&endpoint->suspects, &client->suspect);
 		MHD_suspend_connection(client->mhd);
 	}
 }
 
-static void convict(struct vbd_client *client, unsigned int status)
+static void replace_mhd_answer(struct vbd_client *client, unsigned int status)
 {
 	const struct vbd_exchange *exchange = client->exchange;
 	bool head = exchange && exchange->req.head;
@@ -154,7 +154,7 @@ void vbd_server_convict(struct vbd_server_endpoint *endpoint)
 		vbd_list_remove(&client->suspect);
 		info = MHD_get_connection_info(client->mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
 		if (info)
-			convict(client, info->http_status);
+			replace_mhd_answer(client, info->http_status);
 		MHD_resume_connection(client->mhd);
 		vbd_server_run_soon(endpoint);
 	}
@@ -192,7 +192,7 @@ void vbd_linger_init(struct vbd_linger *linger, struct vbd_loop *loop)
 	vbd_list_init(&linger->sockets);
 }
 
-static void end(struct lingering *socket)
+static void close_lingering(struct lingering *socket)
 {
 	vbd_fd_watch_stop(socket->watch);
 	vbd_timer_destroy(socket->timer);
@@ -205,15 +205,15 @@ static void end(struct lingering *socket)
 void vbd_linger_end(struct vbd_linger *linger)
 {
 	vbd_list_for_each (link, &linger->sockets)
-		end(VBD_CONTAINER_OF(link, struct lingering, link));
+		close_lingering(VBD_CONTAINER_OF(link, struct lingering, link));
 }
 
-static void on_time(void *arg)
+static void on_timeout(void *arg)
 {
-	end(arg);
+	close_lingering(arg);
 }
 
-static void on_readable(unsigned int events, void *arg)
+static void drain_socket(unsigned int events, void *arg)
 {
 	struct lingering *socket = arg;
 	static char scrap[65536]; /* static: one thread; never read */
@@ -229,7 +229,7 @@ static void on_readable(unsigned int events, void *arg)
 	socket->read_bytes += turn_bytes;
 	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) ||
 		socket->read_bytes > LINGER_BYTES_MAX)
-		end(socket);
+		close_lingering(socket);
 }
 
 void vbd_linger_take(struct vbd_linger *linger, int fd)
@@ -244,10 +244,11 @@ void vbd_linger_take(struct vbd_linger *linger, int fd)
 	vbd_list_append(&linger->sockets, &socket->link);
 	linger->count++;
 	socket->fd = fd;
-	if (vbd_fd_watch_start(linger->loop, fd, VBD_FD_READ, on_readable, socket, &socket->watch,
+	if (vbd_fd_watch_start(linger->loop, fd, VBD_FD_READ, drain_socket, socket, &socket->watch,
 		    NULL) != VBD_OK ||
-		vbd_timer_create(linger->loop, on_time, socket, &socket->timer, NULL) != VBD_OK) {
-		end(socket);
+		vbd_timer_create(linger->loop, on_timeout, socket, &socket->timer, NULL) !=
+			VBD_OK) {
+		close_lingering(socket);
 		return;
 	}
 	vbd_timer_set(socket->timer, LINGER_MS);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MHD alone is no server of HTTPS on the loop. A handshake that waits for its client makes MHD run
- * without end (MHD_run_tls_handshake_() does not clear the readiness), MHD computes all handshakes
- * that are ready in one run, and it takes GNUTLS_E_AGAIN for an empty socket, although GnuTLS also
- * returns it behind a KeyUpdate. A function that reads for GnuTLS cures the first two: it suspends
- * handshakes until there is something to read and it is their turn. A hook cures the third.
+ * MHD alone can't serve HTTPS on the loop:
+ *
+ * 1. A handshake that waits for its client makes MHD run without end (MHD_run_tls_handshake_() does
+ *    not clear the readiness).
+ * 2. MHD computes all handshakes that are ready in one run.
+ * 3. MHD takes GNUTLS_E_AGAIN for an empty socket; GnuTLS also returns it behind a KeyUpdate.
+ *
+ * pull_bytes() reads for GnuTLS and cures 1 and 2: it suspends a handshake until there is something
+ * to read and it is its turn. on_key_update() cures 3.
  */
 #include "api/http/server_parts.h"
 
@@ -18,7 +22,7 @@
 
 /* --- handshakes in turn ---------------------------------------------------------------------- */
 
-static void on_readable(unsigned int events, void *arg)
+static void on_handshake_bytes(unsigned int events, void *arg)
 {
 	struct vbd_client *client = arg;
 	struct vbd_server_endpoint *endpoint = client->endpoint;
@@ -30,12 +34,12 @@ static void on_readable(unsigned int events, void *arg)
 	vbd_server_run_soon(endpoint);
 }
 
-static void rest(struct vbd_client *client)
+static void suspend_handshake(struct vbd_client *client)
 {
 	struct vbd_server_endpoint *endpoint = client->endpoint;
 
-	if (vbd_fd_watch_start(endpoint->server->loop, client->fd, VBD_FD_READ, on_readable, client,
-		    &client->tls.watch, NULL) != VBD_OK) {
+	if (vbd_fd_watch_start(endpoint->server->loop, client->fd, VBD_FD_READ, on_handshake_bytes,
+		    client, &client->tls.watch, NULL) != VBD_OK) {
 		(void)shutdown(client->fd, SHUT_RDWR);
 		client->tls.handshake = VBD_HANDSHAKE_GOES_ON;
 		return;
@@ -45,7 +49,7 @@ static void rest(struct vbd_client *client)
 	vbd_server_run_soon(endpoint); /* as in vbd_exchange_suspend() */
 }
 
-static void go_on(struct vbd_client *client)
+static void resume_handshake(struct vbd_client *client)
 {
 	vbd_fd_watch_stop(client->tls.watch);
 	client->tls.watch = NULL;
@@ -57,7 +61,7 @@ static void go_on(struct vbd_client *client)
 void vbd_server_take_turns(struct vbd_server_endpoint *endpoint)
 {
 	for (unsigned int i = 0; i < TURNS_PER_RUN && !vbd_list_empty(&endpoint->turns); i++)
-		go_on(VBD_LIST_FIRST(&endpoint->turns, struct vbd_client, tls.turn));
+		resume_handshake(VBD_LIST_FIRST(&endpoint->turns, struct vbd_client, tls.turn));
 	if (!vbd_list_empty(&endpoint->turns))
 		vbd_server_run_soon(endpoint);
 }
@@ -66,7 +70,7 @@ void vbd_client_tls_go_on(struct vbd_client *client)
 {
 	if (client->tls.handshake != VBD_HANDSHAKE_RESTS)
 		return;
-	go_on(client);
+	resume_handshake(client);
 	vbd_server_run_soon(client->endpoint);
 }
 
@@ -84,7 +88,7 @@ static void answer_in_clear(struct vbd_client *client)
 	vbd_client_refuse(client, &err, false);
 }
 
-static ssize_t pull(gnutls_transport_ptr_t arg, void *buf, size_t size)
+static ssize_t pull_bytes(gnutls_transport_ptr_t arg, void *buf, size_t size)
 {
 	struct vbd_client *client = arg;
 	struct vbd_client_tls *tls = &client->tls;
@@ -96,7 +100,7 @@ static ssize_t pull(gnutls_transport_ptr_t arg, void *buf, size_t size)
 		gnutls_transport_set_errno(tls->session, cause);
 		if (cause == EAGAIN && tls->handshake != VBD_HANDSHAKE_OVER &&
 			tls->handshake != VBD_HANDSHAKE_RESTS)
-			rest(client);
+			suspend_handshake(client);
 		return got;
 	}
 	if (got == 0)
@@ -151,7 +155,7 @@ void vbd_client_tls_begin(struct vbd_client *client, struct MHD_Connection *mhd)
 	/* Only reading is ours: with a function that writes, GnuTLS would send each record by
 	 * itself, and a delayed acknowledgement would hold up handshakes of TLS 1.2 for 40 ms. */
 	gnutls_transport_set_ptr2(session, client, (gnutls_transport_ptr_t)(intptr_t)client->fd);
-	gnutls_transport_set_pull_function(session, pull);
+	gnutls_transport_set_pull_function(session, pull_bytes);
 	gnutls_transport_set_pull_timeout_function(session, pull_timeout);
 	gnutls_handshake_set_hook_function(
 		session, GNUTLS_HANDSHAKE_KEY_UPDATE, GNUTLS_HOOK_POST, on_key_update);

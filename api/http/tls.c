@@ -58,7 +58,7 @@ static enum vbd_status load_file(
 }
 
 /* Look at the first certificate of the file, which is the server's; false if there is none. */
-static bool look_at_certificate(const char *path, const gnutls_datum_t *pem)
+static bool check_certificate(const char *path, const gnutls_datum_t *pem)
 {
 	gnutls_x509_crt_t crt;
 	time_t now = time(NULL);
@@ -110,7 +110,7 @@ static enum vbd_status load_identity(
 
 	if (status != VBD_OK)
 		return status;
-	if (look_at_certificate(config->certificate, &certificate))
+	if (check_certificate(config->certificate, &certificate))
 		status = load_key(tls, config, &certificate, err);
 	else
 		status = refuse_file("tls.certificate", config->certificate,
@@ -247,7 +247,7 @@ static void take_expiry(struct vbd_tls_peer *peer, gnutls_x509_crt_t crt)
 		peer->expires_wall_s = (uint64_t)expires;
 }
 
-static int refuse(gnutls_session_t session, struct vbd_tls_peer *peer, const char *why,
+static int refuse_cert(gnutls_session_t session, struct vbd_tls_peer *peer, const char *why,
 	gnutls_alert_description_t alert)
 {
 	(void)snprintf(peer->refusal, sizeof(peer->refusal), "%s", why);
@@ -271,13 +271,14 @@ static int refuse_status(gnutls_session_t session, struct vbd_tls_peer *peer, un
 	else if (status & GNUTLS_CERT_PURPOSE_MISMATCH)
 		alert = GNUTLS_A_UNSUPPORTED_CERTIFICATE;
 	rc = gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0);
-	rc = refuse(session, peer, rc < 0 ? "it is not valid" : (const char *)text.data, alert);
+	rc = refuse_cert(
+		session, peer, rc < 0 ? "it is not valid" : (const char *)text.data, alert);
 	gnutls_free(text.data);
 	return rc;
 }
 
 /* GnuTLS calls this in the handshake, also for a client without certificate. */
-static int verify(gnutls_session_t session)
+static int verify_client_cert(gnutls_session_t session)
 {
 	struct vbd_tls_peer *peer = gnutls_session_get_ptr(session);
 	gnutls_typed_vdata_st purpose = {
@@ -291,13 +292,13 @@ static int verify(gnutls_session_t session)
 	if (!chain || !count) {
 		if (peer->tls->clients != VBD_CLIENT_CERTIFICATE_REQUIRED)
 			return 0;
-		return refuse(session, peer, "there is none, and one is required",
+		return refuse_cert(session, peer, "there is none, and one is required",
 			gnutls_protocol_get_version(session) == GNUTLS_TLS1_3
 				? GNUTLS_A_CERTIFICATE_REQUIRED
 				: GNUTLS_A_HANDSHAKE_FAILURE);
 	}
 	if (gnutls_certificate_verify_peers(session, &purpose, 1, &status) < 0)
-		return refuse(session, peer, "it can't be checked", GNUTLS_A_BAD_CERTIFICATE);
+		return refuse_cert(session, peer, "it can't be checked", GNUTLS_A_BAD_CERTIFICATE);
 	if (status)
 		return refuse_status(session, peer, status);
 	if (gnutls_x509_crt_init(&crt) < 0)
@@ -311,7 +312,7 @@ static int verify(gnutls_session_t session)
 	gnutls_x509_crt_deinit(crt);
 	/* Other programs may take another one of them for the client's name. */
 	if (common_names > 1)
-		return refuse(
+		return refuse_cert(
 			session, peer, "it has several common names", GNUTLS_A_BAD_CERTIFICATE);
 	return 0;
 }
@@ -325,9 +326,9 @@ void vbd_tls_peer_begin(
 	(void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, tls->credentials);
 	if (tls->clients == VBD_CLIENT_CERTIFICATE_NONE)
 		return;
-	/* verify() refuses a client without certificate: GnuTLS would send no alert. */
+	/* verify_client_cert() refuses a client without certificate: GnuTLS would send no alert. */
 	gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
-	gnutls_session_set_verify_function(session, verify);
+	gnutls_session_set_verify_function(session, verify_client_cert);
 }
 
 void vbd_tls_peer_end(struct vbd_tls_peer *peer)

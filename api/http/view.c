@@ -35,7 +35,7 @@ static enum vbd_status add_fields(struct vbd_view *view, const struct vbd_member
 	return status;
 }
 
-static void add_short(struct vbd_view *view, const struct vbd_member *members)
+static void add_short_members(struct vbd_view *view, const struct vbd_member *members)
 {
 	for (; members->path && view->n_names < VBD_SIEVE_NAMES_MAX; members++) {
 		if (members->is_short)
@@ -58,7 +58,7 @@ enum vbd_status vbd_view_parse(const struct vbd_request *req, const struct vbd_m
 		return VBD_OK;
 	if (some)
 		return add_fields(ret_view, members, fields, err);
-	add_short(ret_view, members);
+	add_short_members(ret_view, members);
 	return VBD_OK;
 }
 

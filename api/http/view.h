@@ -39,8 +39,8 @@ struct vbd_view {
 enum vbd_status vbd_view_parse(const struct vbd_request *req, const struct vbd_member *members,
 	bool is_list, struct vbd_view *ret_view, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_view_role - the role as which the caller sees an object: that of a reader, if it may not use
- * the object */
+/** vbd_view_role - the role as which the caller sees an object: "read" if it may not use the
+ * object */
 enum vbd_role vbd_view_role(const struct vbd_request *req, const struct vbd_object *object);
 
 /**
@@ -57,8 +57,8 @@ enum vbd_role vbd_view_role(const struct vbd_request *req, const struct vbd_obje
 struct vbd_sieve *vbd_view_sieve(enum vbd_role role, const struct vbd_member *members,
 	const struct vbd_view *view, struct vbd_sieve *room);
 
-/** vbd_view_public_sieve - make the sieve that holds back what a reader must not see; NULL if the
- * objects have no such member */
+/** vbd_view_public_sieve - make the sieve that holds back what the role "read" must not see; NULL
+ * if the objects have no such member */
 struct vbd_sieve *vbd_view_public_sieve(const struct vbd_member *members, struct vbd_sieve *room);
 
 #endif

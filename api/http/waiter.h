@@ -61,7 +61,7 @@ struct vbd_in_turns {
  * @answer: `req`, `go_on` and `drop` are set
  * @turns:  NULL: all at once
  *
- * It takes no place of the requests that may wait. One that can't be parked is made at once.
+ * It counts as no waiting request. If the request can't be parked, the answer is made at once.
  */
 void vbd_in_turns_run(struct vbd_in_turns *answer, struct vbd_turns *turns);
 

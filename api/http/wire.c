@@ -80,7 +80,7 @@ static bool name_is(const char *name, size_t name_bytes, const char *want)
 	return name_bytes == strlen(want) && strncasecmp(name, want, name_bytes) == 0;
 }
 
-static void check_once(struct vbd_wire *wire, const char *name, size_t name_bytes)
+static void check_not_repeated(struct vbd_wire *wire, const char *name, size_t name_bytes)
 {
 	enum vbd_header header = vbd_header_find(name, name_bytes);
 
@@ -163,7 +163,7 @@ void vbd_wire_header(struct vbd_wire *wire, const char *name, size_t name_bytes,
 		return;
 	}
 	wire->at = next_line(value + value_bytes);
-	check_once(wire, name, name_bytes);
+	check_not_repeated(wire, name, name_bytes);
 	parse_framing(wire, name, name_bytes, value, value_bytes);
 }
 

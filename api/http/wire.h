@@ -27,7 +27,7 @@ struct vbd_wire {
 	uint64_t content_bytes;
 	const char *fault;	/* text of the first fault, static; NULL if there is none */
 	enum vbd_status status; /* of the first fault */
-	const char *hint;	/* likewise, static; NULL: that of the status */
+	const char *hint;	/* of the first fault, static; NULL: that of the status */
 };
 
 /** vbd_wire_is_token - whether a name is a token of RFC 9110, 5.6.2 */

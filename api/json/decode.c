@@ -63,7 +63,7 @@ static enum vbd_status wrong_type(
 		*pointer ? pointer : "the body", want, type_name(value));
 }
 
-static void store(void *target, const struct vbd_field *field, uint64_t value)
+static void store_uint(void *target, const struct vbd_field *field, uint64_t value)
 {
 	char *at = (char *)target + field->offset;
 	uint32_t u32 = (uint32_t)value;
@@ -126,7 +126,7 @@ static enum vbd_status decode_uint(const struct vbd_field *field, const json_t *
 	json_int_t number = json_integer_value(value);
 
 	if (field->nullable && json_is_null(value)) {
-		store(target, field, 0);
+		store_uint(target, field, 0);
 		return VBD_OK;
 	}
 	if (!json_is_integer(value))
@@ -136,7 +136,7 @@ static enum vbd_status decode_uint(const struct vbd_field *field, const json_t *
 		return vbd_fault(faults, VBD_E_OUT_OF_RANGE, pointer,
 			"%s must be from %" PRIu64 " to %" PRIu64 ", not %" JSON_INTEGER_FORMAT,
 			pointer, field->min, field->max, number);
-	store(target, field, (uint64_t)number);
+	store_uint(target, field, (uint64_t)number);
 	return VBD_OK;
 }
 
@@ -197,7 +197,7 @@ static enum vbd_status decode_enum(const struct vbd_field *field, const json_t *
 	enum vbd_status status = decode_name(field, value, pointer, &index, faults);
 
 	if (status == VBD_OK)
-		store(target, field, index);
+		store_uint(target, field, index);
 	return status;
 }
 
@@ -226,7 +226,7 @@ static enum vbd_status decode_enum_set(const struct vbd_field *field, const json
 		else
 			first = first ? first : status;
 	}
-	store(target, field, set);
+	store_uint(target, field, set);
 	return first;
 }
 
@@ -251,7 +251,7 @@ static enum vbd_status decode_hex(const struct vbd_field *field, const json_t *v
 	if (digits > 16 || number > field->max)
 		return vbd_fault(faults, VBD_E_OUT_OF_RANGE, pointer,
 			"%s must be at most 0x%" PRIx64 ", not %.32s", pointer, field->max, text);
-	store(target, field, number);
+	store_uint(target, field, number);
 	return VBD_OK;
 }
 
@@ -408,8 +408,7 @@ static enum vbd_status decode_object(const json_t *json, const struct vbd_field 
 		char member[POINTER_BYTES];
 		const bool seen = true;
 
-		/* Nobody is told of this fault, so a large body takes no search for what was meant.
-		 */
+		/* This fault is only counted, so look for no similar name. */
 		if (!field && faults->total >= VBD_FAULTS_MAX) {
 			faults->total++;
 			continue;

@@ -21,7 +21,7 @@ enum vbd_field_type {
 	VBD_FIELD_HEX,	    /* uint64_t, from "0x1f" */
 	VBD_FIELD_REF,	    /* struct vbd_json_ref */
 	VBD_FIELD_FOUND,    /* a pointer to the object of `kind`: vbd_members_find() sets it */
-	VBD_FIELD_DEVICE,   /* char[`size`], the name of a device: likewise */
+	VBD_FIELD_DEVICE,   /* char[`size`], the name of a device: vbd_members_find() sets it */
 	VBD_FIELD_OBJECT,   /* a struct with its own table */
 	VBD_FIELD_ARRAY,    /* const json_t *, into the document: an array; items are not checked */
 	VBD_FIELD_OPEN,	    /* as ARRAY, for an object that may have any members */

@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 
-static enum vbd_status status_of(enum json_error_code code)
+static enum vbd_status status_of_json_error(enum json_error_code code)
 {
 	switch ((unsigned int)code) {
 	case json_error_invalid_utf8:
@@ -23,7 +23,7 @@ static enum vbd_status status_of(enum json_error_code code)
 /* The integer that a fraction is: JSON Schema takes 5000.0 and 5e3 for integers (JSON Schema Core,
  * 4.2.2). NULL if @value is none, if a double may have rounded it, or without memory, when the
  * value is refused as the fraction that it looks like. */
-static json_t *integer_of(const json_t *value)
+static json_t *whole_number(const json_t *value)
 {
 	double real = json_real_value(value);
 
@@ -38,14 +38,14 @@ static void make_integers(json_t *json)
 	void *at = json_object_iter(json);
 
 	for (; at; at = json_object_iter_next(json, at)) {
-		json_t *integer = integer_of(json_object_iter_value(at));
+		json_t *integer = whole_number(json_object_iter_value(at));
 
 		if (integer)
 			(void)json_object_iter_set_new(json, at, integer);
 		make_integers(json_object_iter_value(at));
 	}
 	for (size_t i = 0; i < json_array_size(json); i++) {
-		json_t *integer = integer_of(json_array_get(json, i));
+		json_t *integer = whole_number(json_array_get(json, i));
 
 		if (integer)
 			(void)json_array_set_new(json, i, integer);
@@ -68,7 +68,7 @@ enum vbd_status vbd_json_parse(
 	if (!json && json_error_code(&problem) == json_error_null_character)
 		text = "no string may have \\u0000"; /* jansson names a flag of its own */
 	if (!json)
-		return vbd_error_set(err, status_of(json_error_code(&problem)),
+		return vbd_error_set(err, status_of_json_error(json_error_code(&problem)),
 			"line %d, column %d: %s", problem.line, problem.column, text);
 	make_integers(json);
 	*ret_json = json;
@@ -77,7 +77,7 @@ enum vbd_status vbd_json_parse(
 
 /* --- faults ---------------------------------------------------------------------------------- */
 
-static void keep(struct vbd_faults *faults, const struct vbd_error *fault)
+static void keep_fault(struct vbd_faults *faults, const struct vbd_error *fault)
 {
 	struct vbd_error *items;
 
@@ -103,7 +103,7 @@ enum vbd_status vbd_fault(struct vbd_faults *faults, enum vbd_status status, con
 	status = vbd_error_input(&fault, status, pointer, "%s", text);
 	if (faults->total++ == 0)
 		faults->first = fault;
-	keep(faults, &fault);
+	keep_fault(faults, &fault);
 	return status;
 }
 

@@ -28,7 +28,7 @@ void vbd_sieve_hide(struct vbd_sieve *sieve, const char *path)
 }
 
 /* The path from its part with number @level on. */
-static const char *rest_of(const char *path, unsigned int level)
+static const char *path_from_level(const char *path, unsigned int level)
 {
 	for (; level; level--) {
 		path += strcspn(path, ".");
@@ -47,14 +47,14 @@ static bool begins_with(const char *path, const char *name)
 
 /* The hidden paths that a member of the innermost object is part of. @ret_ends: one of them ends at
  * the member. */
-static uint64_t find(const struct vbd_sieve *sieve, const char *name, bool *ret_ends)
+static uint64_t find_hidden_paths(const struct vbd_sieve *sieve, const char *name, bool *ret_ends)
 {
 	uint64_t more = 0;
 
 	*ret_ends = false;
 	for (uint64_t mask = sieve->levels[sieve->at].hide; mask; mask &= mask - 1) {
 		unsigned int i = (unsigned int)__builtin_ctzll(mask);
-		const char *path = rest_of(sieve->hide[i], sieve->at);
+		const char *path = path_from_level(sieve->hide[i], sieve->at);
 
 		if (!begins_with(path, name) && !begins_with(path, "*"))
 			continue;
@@ -66,7 +66,7 @@ static uint64_t find(const struct vbd_sieve *sieve, const char *name, bool *ret_
 	return more;
 }
 
-static bool is_kept(const struct vbd_sieve *sieve, const char *name)
+static bool is_kept_member(const struct vbd_sieve *sieve, const char *name)
 {
 	for (unsigned int i = 0; i < sieve->n_keep; i++) {
 		if (strcmp(sieve->keep[i], name) == 0)
@@ -80,8 +80,8 @@ static bool sieve_passes(const struct vbd_sieve *sieve, const char *name)
 {
 	bool hidden;
 
-	(void)find(sieve, name, &hidden);
-	return !hidden && (sieve->at > 0 || is_kept(sieve, name));
+	(void)find_hidden_paths(sieve, name, &hidden);
+	return !hidden && (sieve->at > 0 || is_kept_member(sieve, name));
 }
 
 /* A member that passes, or with NULL an element of an array, is an object or an
@@ -95,7 +95,8 @@ static void enter_sieve(struct vbd_sieve *sieve, const char *name)
 		level->plain++;
 		return;
 	}
-	sieve->levels[sieve->at + 1] = (struct vbd_sieve_level){.hide = find(sieve, name, &hidden)};
+	sieve->levels[sieve->at + 1] =
+		(struct vbd_sieve_level){.hide = find_hidden_paths(sieve, name, &hidden)};
 	sieve->at++;
 }
 
@@ -116,7 +117,7 @@ static void leave_sieve(struct vbd_sieve *sieve)
 /* --- bytes ----------------------------------------------------------------------------------- */
 
 /* Returns room for @len more bytes; NULL without memory. */
-static char *room_for(struct vbd_encoder *out, size_t len)
+static char *make_room(struct vbd_encoder *out, size_t len)
 {
 	size_t room = out->room ? out->room : FIRST_ROOM_BYTES;
 	char *grown;
@@ -139,7 +140,7 @@ static char *room_for(struct vbd_encoder *out, size_t len)
 
 static void append(struct vbd_encoder *out, const char *bytes, size_t len)
 {
-	char *at = room_for(out, len);
+	char *at = make_room(out, len);
 
 	if (at) {
 		memcpy(at, bytes, len);
@@ -165,7 +166,7 @@ static bool has_special(uint64_t word)
 	return (control | quote | backslash | word) & EACH_BYTE(0x80u);
 }
 
-static uint64_t word_at(const unsigned char *bytes)
+static uint64_t load_word(const unsigned char *bytes)
 {
 	uint64_t word;
 
@@ -174,7 +175,7 @@ static uint64_t word_at(const unsigned char *bytes)
 }
 
 /* All of 4 to 7 bytes; those in the middle come twice. */
-static uint64_t word_of(const unsigned char *bytes, size_t len)
+static uint64_t load_short_word(const unsigned char *bytes, size_t len)
 {
 	uint32_t first, last;
 
@@ -189,14 +190,13 @@ static size_t plain_bytes(const char *text, size_t len, unsigned char max)
 	const unsigned char *bytes = (const unsigned char *)text;
 	size_t i = 0;
 
-	while (i + WORD_BYTES < len && !has_special(word_at(bytes + i)))
+	while (i + WORD_BYTES < len && !has_special(load_word(bytes + i)))
 		i += WORD_BYTES;
-	/* The last word overlaps the one before it. Most texts are names of members, and end here.
-	 */
+	/* The last word overlaps the one before. Most texts are names of members, and end here. */
 	if (len >= WORD_BYTES && i + WORD_BYTES >= len &&
-		!has_special(word_at(bytes + len - WORD_BYTES)))
+		!has_special(load_word(bytes + len - WORD_BYTES)))
 		return len;
-	if (len >= WORD_BYTES / 2 && len < WORD_BYTES && !has_special(word_of(bytes, len)))
+	if (len >= WORD_BYTES / 2 && len < WORD_BYTES && !has_special(load_short_word(bytes, len)))
 		return len;
 	while (i < len && bytes[i] >= ' ' && bytes[i] <= max && bytes[i] != '"' && bytes[i] != '\\')
 		i++;
@@ -236,7 +236,7 @@ static void append_utf8(struct vbd_encoder *out, const char *bytes, size_t len)
 }
 
 /* A message that was cut in the middle of a character, or is of a peer. */
-static void append_unclean(struct vbd_encoder *out, const char *text)
+static void append_cleaned(struct vbd_encoder *out, const char *text)
 {
 	size_t len = strlen(text);
 	char *clean = malloc(len + 1);
@@ -263,11 +263,11 @@ static void append_text(
 		if (vbd_utf8_valid(text, len))
 			append_utf8(out, text, len);
 		else
-			append_unclean(out, text);
+			append_cleaned(out, text);
 		append(out, behind, strlen(behind));
 		return;
 	}
-	at = room_for(out, len + 4);
+	at = make_room(out, len + 4);
 	if (!at)
 		return;
 	*at = *before;
@@ -291,7 +291,7 @@ bool vbd_encode_wants(struct vbd_encoder *out, const char *name)
 }
 
 /* Begin a value. Returns whether it is to be written. */
-static bool begin(struct vbd_encoder *out, const char *name)
+static bool begin_value(struct vbd_encoder *out, const char *name)
 {
 	if (!vbd_encode_wants(out, name))
 		return false;
@@ -303,10 +303,10 @@ static bool begin(struct vbd_encoder *out, const char *name)
 	return true;
 }
 
-static void open(struct vbd_encoder *out, const char *name, bool is_array)
+static void open_container(struct vbd_encoder *out, const char *name, bool is_array)
 {
 	out->failed |= out->depth == VBD_ENCODE_DEPTH_MAX;
-	if (!begin(out, name)) {
+	if (!begin_value(out, name)) {
 		out->hidden++;
 		return;
 	}
@@ -320,12 +320,12 @@ static void open(struct vbd_encoder *out, const char *name, bool is_array)
 
 void vbd_begin_object(struct vbd_encoder *out, const char *name)
 {
-	open(out, name, false);
+	open_container(out, name, false);
 }
 
 void vbd_begin_array(struct vbd_encoder *out, const char *name)
 {
-	open(out, name, true);
+	open_container(out, name, true);
 }
 
 void vbd_end(struct vbd_encoder *out)
@@ -390,7 +390,7 @@ char *vbd_encode_take(struct vbd_encoder *out, size_t *ret_len)
 	return text;
 }
 
-static char *finish(struct vbd_encoder *out, char last, size_t *ret_len)
+static char *end_document(struct vbd_encoder *out, char last, size_t *ret_len)
 {
 	vbd_encode_through(out, NULL);
 	vbd_end(out);
@@ -400,7 +400,7 @@ static char *finish(struct vbd_encoder *out, char last, size_t *ret_len)
 
 char *vbd_encode_end(struct vbd_encoder *out, size_t *ret_len)
 {
-	char *text = finish(out, '\0', ret_len);
+	char *text = end_document(out, '\0', ret_len);
 
 	*ret_len -= text != NULL;
 	return text;
@@ -408,7 +408,7 @@ char *vbd_encode_end(struct vbd_encoder *out, size_t *ret_len)
 
 char *vbd_encode_end_line(struct vbd_encoder *out, size_t *ret_len)
 {
-	return finish(out, '\n', ret_len);
+	return end_document(out, '\n', ret_len);
 }
 
 void vbd_encode_through(struct vbd_encoder *out, struct vbd_sieve *sieve)
@@ -420,13 +420,13 @@ void vbd_encode_through(struct vbd_encoder *out, struct vbd_sieve *sieve)
 
 void vbd_put_null(struct vbd_encoder *out, const char *name)
 {
-	if (begin(out, name))
+	if (begin_value(out, name))
 		append(out, "null", 4);
 }
 
 void vbd_put_bool(struct vbd_encoder *out, const char *name, bool value)
 {
-	if (begin(out, name))
+	if (begin_value(out, name))
 		append(out, value ? "true" : "false", value ? 4 : 5);
 }
 
@@ -434,7 +434,7 @@ void vbd_put_text(struct vbd_encoder *out, const char *name, const char *text)
 {
 	if (!text)
 		vbd_put_null(out, name);
-	else if (begin(out, name))
+	else if (begin_value(out, name))
 		append_text(out, "", text, "");
 }
 
@@ -445,7 +445,7 @@ void vbd_put_text_or_null(struct vbd_encoder *out, const char *name, const char 
 
 void vbd_put_utf8(struct vbd_encoder *out, const char *name, const char *bytes, size_t len)
 {
-	if (begin(out, name))
+	if (begin_value(out, name))
 		append_utf8(out, bytes, len);
 }
 
@@ -463,7 +463,7 @@ static void append_decimal(struct vbd_encoder *out, uint64_t value)
 
 void vbd_put_i64(struct vbd_encoder *out, const char *name, int64_t value)
 {
-	if (!begin(out, name))
+	if (!begin_value(out, name))
 		return;
 	if (value < 0)
 		append(out, "-", 1);

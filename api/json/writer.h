@@ -69,7 +69,7 @@ void vbd_encode_join(struct vbd_encoder *out, struct vbd_encoder *more);
  * now on; NULL: all of them again, and in the same object */
 void vbd_encode_through(struct vbd_encoder *out, struct vbd_sieve *sieve);
 
-/** vbd_encode_wants - will a member with this name be written? For a value that is dear to get */
+/** vbd_encode_wants - will a member with this name be written? For a value that is costly to get */
 bool vbd_encode_wants(struct vbd_encoder *out, const char *name);
 
 /** vbd_begin_object - begin an object, which vbd_end() closes */

@@ -6,7 +6,7 @@
 #include "daemon/kept/reconciler.h"
 
 /* The members of Desired and KeptObject. */
-static void put_course(struct vbd_encoder *out, const struct vbd_kept *kept)
+static void put_state_and_tries(struct vbd_encoder *out, const struct vbd_kept *kept)
 {
 	const struct vbd_reconciler *reconciler = kept->object.registry->daemon->reconciler;
 	bool waits = kept->state == VBD_KEPT_WAITING && vbd_reconciler_tries(reconciler);
@@ -40,7 +40,7 @@ void vbd_put_desired(struct vbd_encoder *out, const struct vbd_object *object)
 	}
 	vbd_begin_object(out, "desired");
 	vbd_put_u64(out, "id", kept->object.id);
-	put_course(out, kept);
+	put_state_and_tries(out, kept);
 	put_restart(out, kept);
 	vbd_end(out);
 }
@@ -64,7 +64,7 @@ static void encode_kept(struct vbd_encoder *out, const void *item)
 	vbd_put_text(out, "kind", registry->singular);
 	vbd_put_u64_or_null(out, "object_id", kept->made_id != 0, kept->made_id);
 	vbd_put_u64_or_null(out, "previous_id", kept->previous_id != 0, kept->previous_id);
-	put_course(out, kept);
+	put_state_and_tries(out, kept);
 	put_policy(out, kept);
 	put_restart(out, kept);
 	vbd_put_time(out, "created_at", kept->object.created_ns);
@@ -92,7 +92,7 @@ static const struct vbd_page_column kept_columns[] = {
 	{NULL},
 };
 
-static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
+static enum vbd_status drop_kept(struct vbd_object *object, struct vbd_error *err)
 {
 	(void)err;
 	(void)vbd_kept_drop(VBD_CONTAINER_OF(object, struct vbd_kept, object));
@@ -101,7 +101,7 @@ static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error
 
 const struct vbd_task_kind vbd_kept_object_task = {
 	.kind = VBD_KIND_KEPT_OBJECT,
-	.remove = remove_object,
+	.remove = drop_kept,
 	.page.members = vbd_kept_object_members,
 	.page.columns = kept_columns,
 	.page.states = VBD_PAGE_STATES(VBD_KEPT_STATE_MAP),

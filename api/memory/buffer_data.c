@@ -8,9 +8,8 @@
 #include "api/json/writer.h"
 #include "daemon/memory/checksum.h"
 
-/* Find the buffer of the path if its memory can be accessed; else NULL, with `err` of the request.
- */
-static struct vbd_buffer *find_bytes(struct vbd_request *req)
+/* The buffer of the path if its memory can be accessed; else NULL, with `err` of the request. */
+static struct vbd_buffer *find_accessible_buffer(struct vbd_request *req)
 {
 	struct vbd_buffer *buffer = vbd_registry_find_for(
 		vbd_request_daemon(req)->buffers, req->caller, req->ref, VBD_TO_USE, &req->err);
@@ -74,7 +73,7 @@ static void reply_range(struct vbd_request *req, struct vbd_buffer *buffer, unsi
 	vbd_reply_stream(req, status, &reader);
 }
 
-static void reply_outside(struct vbd_request *req, const struct vbd_buffer *buffer)
+static void reply_range_outside(struct vbd_request *req, const struct vbd_buffer *buffer)
 {
 	char text[48];
 
@@ -85,8 +84,8 @@ static void reply_outside(struct vbd_request *req, const struct vbd_buffer *buff
 		buffer->object.id, buffer->mem.size_bytes);
 }
 
-/* The Range that counts. The bytes have no validator, since peers write them unseen, so no If-Range
- * holds: the answer is the whole (RFC 9110, 13.1.5). */
+/* The Range header that is in force. The bytes have no validator, since peers write them unseen, so
+ * no If-Range holds: the answer is the whole (RFC 9110, 13.1.5). */
 static const char *asked_range(struct vbd_request *req)
 {
 	return vbd_request_header(req, VBD_HEADER_IF_RANGE) || vbd_condition_is_known(req, NULL)
@@ -111,7 +110,7 @@ static void reply_by_header(struct vbd_request *req, struct vbd_buffer *buffer)
 		reply_range(req, buffer, 206, first, length_bytes);
 		break;
 	case VBD_RANGE_OUTSIDE:
-		reply_outside(req, buffer);
+		reply_range_outside(req, buffer);
 		break;
 	}
 }
@@ -150,7 +149,7 @@ static void reply_by_params(struct vbd_request *req, struct vbd_buffer *buffer)
 
 void vbd_get_buffer_data(struct vbd_request *req)
 {
-	struct vbd_buffer *buffer = find_bytes(req);
+	struct vbd_buffer *buffer = find_accessible_buffer(req);
 	const struct vbd_condition_of of = {.what = req->path};
 
 	if (!buffer || vbd_condition_check(req, &of, &req->err) != VBD_OK)
@@ -202,7 +201,7 @@ static enum vbd_status check_announced(
 
 /* Name the parameter that makes a range pass the end of the buffer. Without an offset there is
  * none: the body is too long. */
-static const char *blamed(const struct upload *upload)
+static const char *param_beyond_end(const struct upload *upload)
 {
 	return upload->offset ? "offset_bytes" : "";
 }
@@ -212,8 +211,8 @@ static enum vbd_status write_upload(
 {
 	struct upload *upload = arg;
 	uint64_t at = upload->offset + upload->length_bytes;
-	enum vbd_status status =
-		vbd_buffer_check_range(upload->buffer, at, len_bytes, blamed(upload), err);
+	enum vbd_status status = vbd_buffer_check_range(
+		upload->buffer, at, len_bytes, param_beyond_end(upload), err);
 
 	if (status == VBD_OK && len_bytes > upload->announced_bytes - upload->length_bytes)
 		status = check_announced(upload, UINT64_MAX, err);
@@ -249,7 +248,7 @@ static enum vbd_status parse_upload(
 		status = check_announced(upload, req->content_bytes, err);
 	if (status == VBD_OK)
 		status = vbd_buffer_check_range(upload->buffer, upload->offset,
-			known ? req->content_bytes : 0, blamed(upload), err);
+			known ? req->content_bytes : 0, param_beyond_end(upload), err);
 	return status;
 }
 
@@ -281,7 +280,7 @@ static enum vbd_status open_upload(
 /* Called before the body, so that an invalid upload is refused before its bytes are sent. */
 void vbd_open_buffer_data(struct vbd_request *req)
 {
-	struct vbd_buffer *buffer = find_bytes(req);
+	struct vbd_buffer *buffer = find_accessible_buffer(req);
 
 	if (buffer)
 		(void)!open_upload(req, buffer, &req->err);
@@ -308,7 +307,7 @@ struct summing {
 	uint64_t length_bytes;
 };
 
-static void on_checksum(const char *hex, const struct vbd_error *err, void *arg)
+static void on_checksum_computed(const char *hex, const struct vbd_error *err, void *arg)
 {
 	struct summing *summing = arg;
 
@@ -329,8 +328,8 @@ static void on_summing_gone(struct vbd_request *req, void *arg)
 	free(summing);
 }
 
-static enum vbd_status parse_summing(const struct vbd_request *req, const struct vbd_buffer *buffer,
-	struct summing *summing, struct vbd_error *err)
+static enum vbd_status parse_checksum_query(const struct vbd_request *req,
+	const struct vbd_buffer *buffer, struct summing *summing, struct vbd_error *err)
 {
 	enum vbd_status status =
 		parse_range(req, buffer, &summing->offset, &summing->length_bytes, err);
@@ -343,16 +342,16 @@ static enum vbd_status parse_summing(const struct vbd_request *req, const struct
 
 void vbd_get_buffer_checksum(struct vbd_request *req)
 {
-	struct vbd_buffer *buffer = find_bytes(req);
+	struct vbd_buffer *buffer = find_accessible_buffer(req);
 	struct summing *summing = calloc(1, sizeof(*summing));
 
 	if (!summing)
 		(void)vbd_error_set(&req->err, VBD_E_NO_MEMORY, "no memory for the checksum");
-	if (buffer && summing && parse_summing(req, buffer, summing, &req->err) == VBD_OK &&
+	if (buffer && summing && parse_checksum_query(req, buffer, summing, &req->err) == VBD_OK &&
 		vbd_request_park(req, 0, NULL, on_summing_gone, summing, &req->err) == VBD_OK) {
 		summing->req = req;
 		if (vbd_buffer_checksum(buffer, req->caller, (enum vbd_checksum)summing->algorithm,
-			    summing->offset, summing->length_bytes, on_checksum, summing,
+			    summing->offset, summing->length_bytes, on_checksum_computed, summing,
 			    &summing->summation, &req->err) == VBD_OK)
 			return;
 	}

@@ -133,7 +133,7 @@ static const struct vbd_page_column buffer_columns[] = {
 	{NULL},
 };
 
-static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
+static enum vbd_status delete_buffer(struct vbd_object *object, struct vbd_error *err)
 {
 	return vbd_buffer_delete(VBD_CONTAINER_OF(object, struct vbd_buffer, object), err);
 }
@@ -141,10 +141,10 @@ static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error
 const struct vbd_task_kind vbd_buffer_task = {
 	.kind = VBD_KIND_BUFFER,
 	.gone = "the buffer was deleted in the meantime",
-	/* The task is the registration. */
+	/* As a task, a buffer is done when it is registered. */
 	.done = ~VBD_STATES(VBD_BUFFER_REGISTERING) & ~VBD_STATES(VBD_BUFFER_FAILED),
 	.failed = VBD_STATES(VBD_BUFFER_FAILED),
-	.remove = remove_object,
+	.remove = delete_buffer,
 	.page.members = vbd_buffer_members,
 	.page.columns = buffer_columns,
 	.page.states = VBD_PAGE_STATES(VBD_BUFFER_STATE_MAP),
@@ -159,7 +159,7 @@ static const char *const access_names[] = {
 	[ACCESS_READ] = "read",
 };
 
-static enum vbd_status pass(struct vbd_request *req, const struct vbd_buffer *buffer)
+static enum vbd_status pass_descriptor(struct vbd_request *req, const struct vbd_buffer *buffer)
 {
 	size_t access = ACCESS_WRITE;
 	enum vbd_status status = vbd_query_enum(
@@ -183,6 +183,6 @@ void vbd_get_buffer_fd(struct vbd_request *req)
 	if (!buffer || vbd_task_unchanged(req, &vbd_buffer_task, buffer, &req->err) != VBD_OK)
 		return;
 	if (vbd_condition_is_known(req, vbd_task_tag(req, &vbd_buffer_task, buffer, tag)) ||
-		pass(req, buffer) == VBD_OK)
+		pass_descriptor(req, buffer) == VBD_OK)
 		vbd_task_reply(req, 200, &vbd_buffer_task, buffer);
 }

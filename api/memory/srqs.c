@@ -47,7 +47,7 @@ static const struct vbd_field srq_fields[] = {
 	{VBD_FIELD(UINT, "srq_limit", struct srq_input, spec.params.limit), .max = 65536},
 };
 
-static void on_made(struct vbd_shared *srq, const struct vbd_error *err, void *arg)
+static void on_srq_made(struct vbd_shared *srq, const struct vbd_error *err, void *arg)
 {
 	if (srq)
 		vbd_task_created(arg, &vbd_srq_task, &srq->object);
@@ -56,19 +56,19 @@ static void on_made(struct vbd_shared *srq, const struct vbd_error *err, void *a
 }
 
 /* Nobody would learn of the SRQ, and a repeat under the same Idempotency-Key makes it. */
-static void on_gone(struct vbd_request *req, void *arg)
+static void on_client_gone(struct vbd_request *req, void *arg)
 {
 	(void)req;
 	vbd_srq_cancel(arg);
 }
 
-static void create(struct vbd_request *req, const struct vbd_srq_spec *spec)
+static void create_srq(struct vbd_request *req, const struct vbd_srq_spec *spec)
 {
 	struct vbd_srq_creation *creation;
 
-	if (vbd_srq_request(vbd_request_daemon(req), spec, on_made, req, &creation, &req->err) ==
-			VBD_OK &&
-		vbd_request_park(req, 0, NULL, on_gone, creation, &req->err) != VBD_OK)
+	if (vbd_srq_request(vbd_request_daemon(req), spec, on_srq_made, req, &creation,
+		    &req->err) == VBD_OK &&
+		vbd_request_park(req, 0, NULL, on_client_gone, creation, &req->err) != VBD_OK)
 		vbd_srq_cancel(creation);
 }
 
@@ -81,7 +81,7 @@ void vbd_create_srq(struct vbd_request *req)
 		return;
 	input.spec.pd = input.pd ? input.pd->pd : NULL;
 	input.spec.cq = input.cq ? input.cq->cq : NULL;
-	create(req, &input.spec);
+	create_srq(req, &input.spec);
 }
 
 struct srq_change {

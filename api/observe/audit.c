@@ -20,8 +20,8 @@ struct subject {
 
 /* --- what a request is about ----------------------------------------------------------------- */
 
-/* The last part of the Location of what the request has made. */
-static const char *made_by(const struct vbd_request *req)
+/* The id of the object that the request has made: the last part of its Location. */
+static const char *made_object_ref(const struct vbd_request *req)
 {
 	const char *location = vbd_reply_find_header(&req->reply, "Location");
 	const char *last = location ? strrchr(location, '/') : NULL;
@@ -29,13 +29,13 @@ static const char *made_by(const struct vbd_request *req)
 	return last ? last + 1 : NULL;
 }
 
-/* An object that is deleted, or was never there, has what the client called it. */
+/* An object that is deleted, or was never there, is named as the client named it. */
 static struct subject subject_of(const struct vbd_request *req)
 {
 	struct subject subject = {.registry = req->route ? vbd_registry_at(vbd_request_daemon(req),
 								   req->route->pattern)
 							 : NULL};
-	const char *ref = req->ref ? req->ref : made_by(req);
+	const char *ref = req->ref ? req->ref : made_object_ref(req);
 	const struct vbd_object *object;
 
 	if (!subject.registry || !ref)
@@ -103,7 +103,7 @@ static void put_request(const struct vbd_request *req, const struct subject *sub
 
 /* --- the event log --------------------------------------------------------------------------- */
 
-static void append(const struct vbd_request *req, const struct subject *subject)
+static void append_audit_event(const struct vbd_request *req, const struct subject *subject)
 {
 	const struct vbd_api *api = req->context;
 	char object[VBD_OBJECT_TEXT_BYTES + VBD_NAME_BYTES] = "";
@@ -127,7 +127,7 @@ static void append(const struct vbd_request *req, const struct subject *subject)
 		req->route ? req->route->operation : "of no path", object, outcome);
 }
 
-static void on_failures_summed(void *arg, uint64_t count)
+static void log_more_failures(void *arg, uint64_t count)
 {
 	const struct vbd_api *api = arg;
 
@@ -142,7 +142,7 @@ enum vbd_status vbd_audit_init(struct vbd_api *api, struct vbd_error *err)
 {
 	api->failures = (struct vbd_ration){.full = FAILURES_IN_FULL,
 		.period_ms = FAILURES_PERIOD_MS,
-		.summary = on_failures_summed,
+		.summary = log_more_failures,
 		.arg = api};
 	return vbd_ration_init(&api->failures, api->daemon->loop, err);
 }
@@ -158,7 +158,7 @@ void vbd_audit_request(struct vbd_request *req)
 	if (api->daemon->audit)
 		put_request(req, &subject);
 	if (told)
-		append(req, &subject);
+		append_audit_event(req, &subject);
 }
 
 void vbd_audit_refusal(struct vbd_api *api, const char *client, const struct vbd_error *err)

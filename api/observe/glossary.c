@@ -70,7 +70,7 @@ static void put_members(struct vbd_encoder *out, const char *name, enum vbd_even
 
 /* A cause has placeholders for the facts of a case, "{host}", which stand as HOST here, and
  * clauses, which stand as they usually are. */
-static void put_words(
+static void put_entry_text(
 	struct vbd_encoder *out, const char *name, const struct entry *entry, const char *words)
 {
 	char usual[2 * VBD_VERDICT_BYTES], text[sizeof(usual)];
@@ -100,9 +100,9 @@ static void put_entry(struct vbd_encoder *out, const char *name, const struct en
 	vbd_put_u64_or_null(out, "number", entry->has_number, entry->number);
 	vbd_put_u64_or_null(out, "status", entry->status != 0, entry->status);
 	vbd_put_text(out, "severity", entry->severity);
-	put_words(out, "detail", entry, entry->detail);
+	put_entry_text(out, "detail", entry, entry->detail);
 	put_causes(out, "causes", entry->causes);
-	put_words(out, "hint", entry, entry->hint);
+	put_entry_text(out, "hint", entry, entry->hint);
 	if (entry->kind == GLOSSARY_EVENT_TYPE)
 		put_members(out, "data", entry->type);
 	else
@@ -143,7 +143,7 @@ struct search {
 	bool any;		 /* was put */
 };
 
-static void consider(struct search *search, const struct entry *entry)
+static void put_matching(struct search *search, const struct entry *entry)
 {
 	if (search->kind != GLOSSARY_KIND_COUNT && entry->kind != search->kind)
 		return;
@@ -155,27 +155,27 @@ static void consider(struct search *search, const struct entry *entry)
 	search->any = true;
 }
 
-static void consider_rows(struct search *search)
+static void put_matching_rows(struct search *search)
 {
 	for (size_t i = 0; i < VBD_CAUSE_COUNT; i++)
-		consider(search, &(struct entry){.kind = GLOSSARY_CAUSE,
-					 .name = vbd_cause_rows[i].name,
-					 .detail = vbd_cause_rows[i].text,
-					 .hint = vbd_cause_rows[i].advice});
+		put_matching(search, &(struct entry){.kind = GLOSSARY_CAUSE,
+					     .name = vbd_cause_rows[i].name,
+					     .detail = vbd_cause_rows[i].text,
+					     .hint = vbd_cause_rows[i].advice});
 	for (size_t i = 0; i < VBD_FINDING_COUNT; i++) {
 		const struct vbd_verdict_row *row = &vbd_finding_rows[i];
 
-		consider(search, &(struct entry){.kind = GLOSSARY_FINDING,
-					 .name = row->name,
-					 .severity = vbd_finding_severity_name(row->severity),
-					 .detail = row->when,
-					 .hint = row->advice});
+		put_matching(search, &(struct entry){.kind = GLOSSARY_FINDING,
+					     .name = row->name,
+					     .severity = vbd_finding_severity_name(row->severity),
+					     .detail = row->when,
+					     .hint = row->advice});
 	}
 	for (enum vbd_event_type type = 0; type < VBD_EVENT_TYPE_COUNT; type++)
-		consider(search, &(struct entry){.kind = GLOSSARY_EVENT_TYPE,
-					 .name = vbd_event_type_name(type),
-					 .detail = vbd_event_type_text(type),
-					 .type = type});
+		put_matching(search, &(struct entry){.kind = GLOSSARY_EVENT_TYPE,
+					     .name = vbd_event_type_name(type),
+					     .detail = vbd_event_type_text(type),
+					     .type = type});
 }
 
 /* Put the entries as `items`. */
@@ -187,9 +187,9 @@ static void put_entries(struct search *search)
 	for (size_t i = 0; vbd_why_at(i, &why); i++) {
 		const struct entry entry = entry_of_why(&why);
 
-		consider(search, &entry);
+		put_matching(search, &entry);
 	}
-	consider_rows(search);
+	put_matching_rows(search);
 	vbd_end(search->out);
 }
 

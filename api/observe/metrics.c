@@ -16,7 +16,7 @@
 
 #define SNAPSHOT_MS 3000
 
-static bool is_taken(const void *daemon, uint64_t number)
+static bool snapshot_is_taken(const void *daemon, uint64_t number)
 {
 	return vbd_kernel_snapshots_taken(daemon) >= number;
 }
@@ -24,7 +24,7 @@ static bool is_taken(const void *daemon, uint64_t number)
 void vbd_await_snapshot(struct vbd_request *req, uint64_t number, vbd_request_cb go_on, void *arg)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	const struct vbd_wait wait = {.is_over = is_taken,
+	const struct vbd_wait wait = {.is_over = snapshot_is_taken,
 		.on = daemon,
 		.number = number,
 		.watches = vbd_kernel_watches(daemon),
@@ -297,7 +297,7 @@ static bool put_part(struct metrics *metrics)
 	return true;
 }
 
-static void drop(struct vbd_in_turns *self)
+static void drop_metrics(struct vbd_in_turns *self)
 {
 	struct metrics *metrics = VBD_CONTAINER_OF(self, struct metrics, turns);
 
@@ -307,7 +307,7 @@ static void drop(struct vbd_in_turns *self)
 	free(metrics);
 }
 
-static bool go_on(struct vbd_in_turns *self)
+static bool write_page_part(struct vbd_in_turns *self)
 {
 	struct metrics *metrics = VBD_CONTAINER_OF(self, struct metrics, turns);
 	size_t len_bytes;
@@ -317,18 +317,18 @@ static bool go_on(struct vbd_in_turns *self)
 		return false;
 	text = vbd_encode_take(&metrics->out.text, &len_bytes);
 	vbd_reply_text(self->req, VBD_METRICS_TYPE, text, len_bytes);
-	drop(self);
+	drop_metrics(self);
 	return true;
 }
 
-static void on_snapshot(struct vbd_request *req, void *arg)
+static void on_snapshot_taken(struct vbd_request *req, void *arg)
 {
 	struct metrics *metrics = arg;
 	struct vbd_daemon *daemon = metrics->api->daemon;
 
 	metrics->fresh = vbd_kernel_snapshots_taken(daemon) >= metrics->snapshot;
 	if (req->abandoned)
-		drop(&metrics->turns);
+		drop_metrics(&metrics->turns);
 	else
 		vbd_in_turns_run(&metrics->turns, &daemon->turns);
 }
@@ -347,7 +347,7 @@ static enum vbd_status parse_part(const struct vbd_request *req, const char *nam
 	return status;
 }
 
-static void run(struct vbd_request *req, unsigned int parts)
+static void begin_page(struct vbd_request *req, unsigned int parts)
 {
 	struct metrics *metrics = calloc(1, sizeof(*metrics));
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
@@ -357,8 +357,8 @@ static void run(struct vbd_request *req, unsigned int parts)
 		return;
 	}
 	metrics->turns.req = req;
-	metrics->turns.go_on = go_on;
-	metrics->turns.drop = drop;
+	metrics->turns.go_on = write_page_part;
+	metrics->turns.drop = drop_metrics;
 	metrics->api = req->context;
 	metrics->scope = vbd_caller_scope(req->caller);
 	metrics->parts = parts;
@@ -367,7 +367,7 @@ static void run(struct vbd_request *req, unsigned int parts)
 	if (parts & PART_CONNECTIONS)
 		metrics->walks[metrics->count++] = vbd_metrics_connections(daemon, metrics->scope);
 	metrics->snapshot = vbd_kernel_snapshot_begin(daemon, true);
-	vbd_await_snapshot(req, metrics->snapshot, on_snapshot, metrics);
+	vbd_await_snapshot(req, metrics->snapshot, on_snapshot_taken, metrics);
 }
 
 void vbd_get_metrics(struct vbd_request *req)
@@ -376,7 +376,7 @@ void vbd_get_metrics(struct vbd_request *req)
 
 	if (parse_part(req, "connections", PART_CONNECTIONS, &parts, &req->err) == VBD_OK &&
 		parse_part(req, "cqs", PART_CQS, &parts, &req->err) == VBD_OK)
-		run(req, parts);
+		begin_page(req, parts);
 }
 
 static void put_caller(struct vbd_metrics_text *out, const struct vbd_caller *of, bool used)

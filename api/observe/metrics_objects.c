@@ -8,7 +8,7 @@
 /* Objects whose series are put in a step: one takes less than a microsecond. */
 #define STEP_OBJECTS 20
 
-static void put_object(struct vbd_metrics_walk *walk, const struct vbd_object *object)
+static void put_object_series(struct vbd_metrics_walk *walk, const struct vbd_object *object)
 {
 	char id[24];
 
@@ -33,7 +33,7 @@ bool vbd_metrics_walk(struct vbd_metrics_walk *walk, struct vbd_metrics_text *ou
 	for (size_t i = 0; !walk->after && i < walk->count; i++)
 		begin_family(&walk->texts[i], &walk->families[i]);
 	for (int i = 0; i < STEP_OBJECTS && object && walk->shown < walk->max; i++) {
-		put_object(walk, object);
+		put_object_series(walk, object);
 		object = vbd_registry_after(walk->registry, walk->after);
 	}
 	if (object && walk->shown < walk->max)
@@ -176,7 +176,7 @@ void vbd_metrics_put_omitted(struct vbd_metrics_text *out, const struct vbd_metr
 
 /* --- completion queues ----------------------------------------------------------------------- */
 
-static uint64_t value_at(const struct vbd_cq_totals *totals, size_t offset)
+static uint64_t cq_total_at(const struct vbd_cq_totals *totals, size_t offset)
 {
 	return *(const uint64_t *)(const void *)((const char *)totals + offset);
 }
@@ -195,7 +195,7 @@ static void put_cq(struct vbd_metrics_text *out, const char *id, const struct vb
 	};
 
 	vbd_metrics_put(out, VBD_LABELS(VBD_LABEL("device", cq->device->name), VBD_LABEL("cq", id)),
-		value_at(&totals, offset));
+		cq_total_at(&totals, offset));
 }
 
 /* The offsets are in struct vbd_cq_totals. */
@@ -228,7 +228,7 @@ static void put_devices(
 			continue;
 		vbd_fabric_cq_totals(fabric, device, &totals);
 		vbd_metrics_put(out, VBD_LABELS(VBD_LABEL("device", device->name)),
-			value_at(&totals, offset));
+			cq_total_at(&totals, offset));
 	}
 }
 

@@ -106,8 +106,7 @@ struct vbd_metrics_walk {
 	struct vbd_metrics_text texts[VBD_METRICS_FAMILIES_MAX];
 };
 
-/** vbd_metrics_walk - walk over some objects; after the last one put the families and return true
- */
+/** vbd_metrics_walk - walk over some objects; after the last put the families and return true */
 bool vbd_metrics_walk(struct vbd_metrics_walk *walk, struct vbd_metrics_text *out);
 
 /** vbd_metrics_walk_drop - free the texts; allowed at any time, and more than once */

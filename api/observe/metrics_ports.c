@@ -111,7 +111,7 @@ static const struct port_row {
 		"Unicast packets transmitted.", 1},
 };
 
-static const struct port_row *find_row(const struct vbd_kernel_counter *counter)
+static const struct port_row *find_port_row(const struct vbd_kernel_counter *counter)
 {
 	if (counter->set != VBD_COUNTER_SET_PORT)
 		return NULL;
@@ -122,11 +122,11 @@ static const struct port_row *find_row(const struct vbd_kernel_counter *counter)
 	return NULL;
 }
 
-/* The counters come by set and name, so each family is in one piece. */
-static void put_known(struct vbd_metrics_text *out, const struct vbd_kernel_view *view)
+/* The counters are sorted by set and name, so each family is in one piece. */
+static void put_known_counters(struct vbd_metrics_text *out, const struct vbd_kernel_view *view)
 {
 	for (size_t i = 0; i < view->counter_count; i++) {
-		const struct port_row *row = find_row(&view->counters[i]);
+		const struct port_row *row = find_port_row(&view->counters[i]);
 
 		if (!row)
 			continue;
@@ -137,12 +137,12 @@ static void put_known(struct vbd_metrics_text *out, const struct vbd_kernel_view
 }
 
 /* The others: only the driver knows their units, and whether they only grow. */
-static void put_others(struct vbd_metrics_text *out, const struct vbd_kernel_view *view,
+static void put_other_counters(struct vbd_metrics_text *out, const struct vbd_kernel_view *view,
 	enum vbd_counter_set set, const char *metric, const char *help)
 {
 	vbd_metrics_family(out, metric, "untyped", help);
 	for (size_t i = 0; i < view->counter_count; i++) {
-		if (view->counters[i].set == set && !find_row(&view->counters[i]))
+		if (view->counters[i].set == set && !find_port_row(&view->counters[i]))
 			put_counter(out, &view->counters[i], "counter", 1);
 	}
 }
@@ -150,10 +150,10 @@ static void put_others(struct vbd_metrics_text *out, const struct vbd_kernel_vie
 void vbd_metrics_put_ports(struct vbd_metrics_text *out, const struct vbd_kernel_view *view)
 {
 	put_cm(out, view);
-	put_known(out, view);
-	put_others(out, view, VBD_COUNTER_SET_PORT, "verbsd_port_other_counters",
+	put_known_counters(out, view);
+	put_other_counters(out, view, VBD_COUNTER_SET_PORT, "verbsd_port_other_counters",
 		"Counters of a port (counters) that InfiniBand does not define, for all "
 		"processes.");
-	put_others(out, view, VBD_COUNTER_SET_HW, "verbsd_port_hw_counters",
+	put_other_counters(out, view, VBD_COUNTER_SET_HW, "verbsd_port_hw_counters",
 		"The driver's counters of a port (hw_counters), for all processes.");
 }

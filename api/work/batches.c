@@ -87,7 +87,7 @@ static enum vbd_status decode_batch(struct vbd_request *req, const struct vbd_ba
 	return VBD_OK;
 }
 
-static void discard(const struct vbd_batch_form *form, struct vbd_batch_made *made)
+static void discard_made(const struct vbd_batch_form *form, struct vbd_batch_made *made)
 {
 	while (made->count > 0)
 		form->ops->discard(made->objects[--made->count]);
@@ -114,7 +114,7 @@ void vbd_batch_answer(struct vbd_request *req, const struct vbd_batch_form *form
 		vbd_task_answer(req, kind, batch);
 		return;
 	}
-	discard(form, &made);
+	discard_made(form, &made);
 }
 
 void vbd_create_transfer_batch(struct vbd_request *req)

@@ -200,7 +200,7 @@ static enum vbd_status check_wait(
 		"to wait is possible for a connection only");
 }
 
-static enum vbd_status check_cutting(
+static enum vbd_status check_splitting(
 	const json_t *json, const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	bool chunks = vbd_given(json, "chunk_bytes");
@@ -244,13 +244,13 @@ static enum vbd_status check_ranges(
 		"/buffer or /sges is missing; without them /length_bytes must be 0");
 }
 
-static enum vbd_status check(
+static enum vbd_status check_transfer(
 	const json_t *json, const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	enum vbd_status status = check_operands(json, spec->op, err);
 
 	if (!status)
-		status = check_cutting(json, spec, err);
+		status = check_splitting(json, spec, err);
 	if (!status)
 		status = check_wait(json, spec, err);
 	return status ? status : check_ranges(json, spec, err);
@@ -259,7 +259,7 @@ static enum vbd_status check(
 /* --- the named objects ----------------------------------------------------------------------- */
 
 /* The length of a range without one. */
-static uint64_t rest_of(const struct vbd_buffer *buffer, uint64_t offset_bytes)
+static uint64_t bytes_to_end(const struct vbd_buffer *buffer, uint64_t offset_bytes)
 {
 	return offset_bytes < buffer->mem.size_bytes ? buffer->mem.size_bytes - offset_bytes : 0;
 }
@@ -276,7 +276,7 @@ static enum vbd_status resolve_range(struct vbd_daemon *daemon, const json_t *js
 			VBD_FIELDS(range_fields), range, err) != VBD_OK)
 		return err->status;
 	if (!vbd_given(json, "length_bytes"))
-		range->length_bytes = rest_of(range->buffer, range->offset_bytes);
+		range->length_bytes = bytes_to_end(range->buffer, range->offset_bytes);
 	return VBD_OK;
 }
 
@@ -306,7 +306,7 @@ static enum vbd_status resolve_memory(struct vbd_daemon *daemon, const json_t *j
 	if (!has_length && vbd_ops[spec->op].is_atomic)
 		spec->length_bytes = VBD_ATOMIC_BYTES;
 	else if (!has_length && spec->buffer)
-		spec->length_bytes = rest_of(spec->buffer, spec->offset_bytes);
+		spec->length_bytes = bytes_to_end(spec->buffer, spec->offset_bytes);
 	if (!spec->buffer)
 		spec->offset_bytes = 0;
 	return VBD_OK;
@@ -326,7 +326,8 @@ static enum vbd_status check_qp(const json_t *json, struct vbd_error *err)
 	return VBD_OK;
 }
 
-static enum vbd_status aim(const json_t *json, struct transfer_create *input, struct vbd_error *err)
+static enum vbd_status set_remote_addr(
+	const json_t *json, struct transfer_create *input, struct vbd_error *err)
 {
 	struct vbd_transfer_spec *spec = &input->spec;
 	bool to_the_end = input->memory.offset_bytes && !vbd_given(json, "length_bytes");
@@ -339,7 +340,7 @@ static enum vbd_status aim(const json_t *json, struct transfer_create *input, st
 		input->sges ? "/sges" : pointer, &spec->wr.remote_addr, err);
 }
 
-static enum vbd_status resolve(struct vbd_daemon *daemon, const json_t *json,
+static enum vbd_status resolve_objects(struct vbd_daemon *daemon, const json_t *json,
 	struct transfer_create *input, struct vbd_error *err)
 {
 	enum vbd_status status = check_qp(json, err);
@@ -352,7 +353,7 @@ static enum vbd_status resolve(struct vbd_daemon *daemon, const json_t *json,
 	input->spec.qp =
 		input->connection ? &input->connection->conn->qp : &input->endpoint->endpoint->qp;
 	status = resolve_memory(daemon, json, input, err);
-	return status ? status : aim(json, input, err);
+	return status ? status : set_remote_addr(json, input, err);
 }
 
 enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
@@ -365,13 +366,13 @@ enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const struct vbd_
 		vbd_decode_all(json, "", VBD_FIELDS(create_fields), &input, faults, err);
 
 	if (!status)
-		status = check(json, &input.spec, err);
+		status = check_transfer(json, &input.spec, err);
 	if (!status && input.remote)
 		status = vbd_remote_decode(input.remote, &input.memory, err);
 	if (status)
 		return status;
 	*ret_spec = input.spec;
-	status = resolve(daemon, json, &input, err);
+	status = resolve_objects(daemon, json, &input, err);
 	if (!status)
 		*ret_spec = input.spec;
 	return status;

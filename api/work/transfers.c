@@ -147,7 +147,7 @@ static bool uses_buffer(const void *item, uint64_t id)
 	return false;
 }
 
-static uint64_t past_op(const struct vbd_archived *archived)
+static uint64_t record_op(const struct vbd_archived *archived)
 {
 	const char *name = vbd_archived_text(archived, "op");
 	unsigned int op = 0;
@@ -159,7 +159,7 @@ static uint64_t past_op(const struct vbd_archived *archived)
 
 static const struct vbd_page_column transfer_columns[] = {
 	{"state", VBD_SORTS, .number = by_state},
-	{"op", VBD_SORTS, .number = by_op, .past = past_op},
+	{"op", VBD_SORTS, .number = by_op, .past = record_op},
 	{"connection", VBD_SORTS_AND_SELECTS, .kind = VBD_KIND_CONNECTION, .number = by_connection},
 	{"length_bytes", VBD_SORTS, .number = by_length},
 	{"created_at", VBD_SORTS, .number = by_created},
@@ -197,7 +197,7 @@ struct create_waiter {
 };
 
 /* @begun_ns: the time that has passed since then is taken off the deadline */
-static enum vbd_status create(struct vbd_request *req, uint64_t begun_ns,
+static enum vbd_status create_transfer(struct vbd_request *req, uint64_t begun_ns,
 	struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
@@ -217,18 +217,18 @@ static enum vbd_status create(struct vbd_request *req, uint64_t begun_ns,
 	return status;
 }
 
-static bool is_coming(const struct vbd_kept *kept)
+static bool will_be_made(const struct vbd_kept *kept)
 {
 	return kept && vbd_reconciler_will_make(kept);
 }
 
-static struct vbd_kept *kept_of(struct vbd_object *object)
+static struct vbd_kept *object_as_kept(struct vbd_object *object)
 {
 	return object ? VBD_CONTAINER_OF(object, struct vbd_kept, object) : NULL;
 }
 
 /* By the id of the connection, which stays the same, or by its name, also before its first try. */
-static struct vbd_kept *find_kept(const struct vbd_request *req, const json_t *ref)
+static struct vbd_kept *find_kept_conn(const struct vbd_request *req, const json_t *ref)
 {
 	const struct vbd_daemon *daemon = vbd_request_daemon(req);
 	const struct vbd_json_ref wanted = vbd_json_ref_of(ref);
@@ -247,25 +247,25 @@ static struct vbd_kept *find_kept(const struct vbd_request *req, const json_t *r
 	return object ? vbd_kept_of(object) : NULL;
 }
 
-/* The kept connection of the body that is to come, and for which the transfer was refused; NULL:
- * none. */
-static struct vbd_kept *coming(struct vbd_request *req, const struct vbd_error *err)
+/* The kept connection that the body names, if it will be made, and @err is that it is not there
+ * yet; else NULL. */
+static struct vbd_kept *find_coming_connection(struct vbd_request *req, const struct vbd_error *err)
 {
 	bool refused = err->status == VBD_E_WRONG_STATE || err->status == VBD_E_NOT_FOUND;
 	struct vbd_kept *kept =
-		refused ? find_kept(req, json_object_get(req->json, "connection")) : NULL;
+		refused ? find_kept_conn(req, json_object_get(req->json, "connection")) : NULL;
 
-	return is_coming(kept) ? kept : NULL;
+	return will_be_made(kept) ? kept : NULL;
 }
 
-static void refuse(struct vbd_request *req, struct vbd_error *err)
+static void refuse_transfer(struct vbd_request *req, struct vbd_error *err)
 {
-	if (err->status == VBD_E_WRONG_STATE && coming(req, err))
+	if (err->status == VBD_E_WRONG_STATE && find_coming_connection(req, err))
 		err->hint = HINT_KEPT;
 	vbd_reply_problem(req, err);
 }
 
-static void go_on(struct vbd_waiter *base, enum vbd_wake why)
+static void create_when_ready(struct vbd_waiter *base, enum vbd_wake why)
 {
 	const struct create_waiter *waiter = VBD_CONTAINER_OF(base, struct create_waiter, waiter);
 	struct vbd_request *req = base->req;
@@ -273,28 +273,29 @@ static void go_on(struct vbd_waiter *base, enum vbd_wake why)
 	struct vbd_transfer_spec spec;
 	struct vbd_error err = {0};
 
-	if (why == VBD_WAKE_CHANGED &&
-		is_coming(kept_of(vbd_registry_find_id(daemon->kept_objects, waiter->kept_id))))
+	if (why == VBD_WAKE_CHANGED && will_be_made(object_as_kept(vbd_registry_find_id(
+					       daemon->kept_objects, waiter->kept_id))))
 		return;
 	base->handed_on = true;
-	if (create(req, waiter->begun_ns, &spec, &err) != VBD_OK) {
+	if (create_transfer(req, waiter->begun_ns, &spec, &err) != VBD_OK) {
 		req->acted = false;
-		refuse(req, &err);
+		refuse_transfer(req, &err);
 	}
 }
 
 void vbd_create_transfer(struct vbd_request *req)
 {
-	struct create_waiter waiter = {.waiter.answer = go_on, .begun_ns = vbd_clock_mono_ns()};
+	struct create_waiter waiter = {
+		.waiter.answer = create_when_ready, .begun_ns = vbd_clock_mono_ns()};
 	struct vbd_transfer_spec spec = {0};
 	struct vbd_error err = {0};
 	struct vbd_kept *kept;
 
-	if (create(req, waiter.begun_ns, &spec, &err) == VBD_OK)
+	if (create_transfer(req, waiter.begun_ns, &spec, &err) == VBD_OK)
 		return;
-	kept = spec.awaits_connection ? coming(req, &err) : NULL;
+	kept = spec.awaits_connection ? find_coming_connection(req, &err) : NULL;
 	if (!kept) {
-		refuse(req, &err);
+		refuse_transfer(req, &err);
 		return;
 	}
 	waiter.kept_id = kept->object.id;
