@@ -140,7 +140,7 @@ static int usage_error(const char *text)
 }
 
 /* Returns @status, or that of a failure if not all that was printed was written. */
-static int printed(int status)
+static int status_of_output(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
@@ -148,12 +148,12 @@ static int printed(int status)
 	return status ? status : EXIT_FAILURE;
 }
 
-static bool prints(int option)
+static bool is_print_option(int option)
 {
 	return option == OPT_HELP || option == OPT_VERSION || option == OPT_MAKE_TOKEN;
 }
 
-static int print(int option)
+static int print_for_option(int option)
 {
 	if (option == OPT_MAKE_TOKEN)
 		return make_token();
@@ -178,7 +178,7 @@ static enum vbd_status set_pair(struct vbd_config *config, const char *pair, str
 
 /* Called once for --config and once for all other options, so that the command line overrides the
  * file in any order. */
-static int parse(
+static int parse_options(
 	int argc, char **argv, struct vbd_config *config, struct options *options, bool only_config)
 {
 	struct option long_options[VBD_ARRAY_LEN(settings) + 1] = {{0}};
@@ -195,8 +195,8 @@ static int parse(
 
 		if (result == '?') /* getopt_long(3) has printed the error */
 			return usage_hint();
-		if (prints(option))
-			exit(printed(print(option)));
+		if (is_print_option(option))
+			exit(status_of_output(print_for_option(option)));
 		if (option == OPT_CONFIG)
 			options->config_path = optarg;
 		else if (option == OPT_CHECK)
@@ -226,7 +226,7 @@ static enum vbd_status read_config(void *arg, struct vbd_config *config,
 	vbd_config_init(config);
 	if (program->config_path)
 		status = vbd_config_load(config, program->config_path, specs, err);
-	if (!status && parse(program->argc, program->argv, config, &options, false))
+	if (!status && parse_options(program->argc, program->argv, config, &options, false))
 		status = vbd_error_set(err, VBD_E_INTERNAL, "the options can't be parsed again");
 	if (!status)
 		status = vbd_config_check(config, err);
@@ -235,7 +235,7 @@ static enum vbd_status read_config(void *arg, struct vbd_config *config,
 	return status ? status : vbd_caller_list_load(config, callers, err);
 }
 
-static int configure(int argc, char **argv, struct program *program, struct options *options)
+static int read_settings(int argc, char **argv, struct program *program, struct options *options)
 {
 	struct vbd_error error = {0};
 	int rc;
@@ -243,9 +243,9 @@ static int configure(int argc, char **argv, struct program *program, struct opti
 	program->argc = argc;
 	program->argv = argv;
 	vbd_config_init(&program->config);
-	rc = parse(argc, argv, &program->config, options, true);
+	rc = parse_options(argc, argv, &program->config, options, true);
 	if (!rc)
-		rc = parse(argc, argv, &program->config, options, false);
+		rc = parse_options(argc, argv, &program->config, options, false);
 	if (rc)
 		return rc;
 	program->config_path = options->config_path;
@@ -293,7 +293,7 @@ static void on_daemon_stopped(void *arg)
 	vbd_api_stop(program->api, left_ms(program, API_GRACE_MS), on_api_stopped, program);
 }
 
-static void on_signal(int signum, void *arg)
+static void on_stop_signal(int signum, void *arg)
 {
 	struct program *program = arg;
 
@@ -367,7 +367,7 @@ static enum vbd_status start_api(struct program *program, struct vbd_error *err)
 	return status;
 }
 
-static enum vbd_status start(struct program *program, struct vbd_error *err)
+static enum vbd_status start_daemon(struct program *program, struct vbd_error *err)
 {
 	enum vbd_status status;
 
@@ -376,7 +376,7 @@ static enum vbd_status start(struct program *program, struct vbd_error *err)
 		status = start_api(program, err);
 	if (!status)
 		status = vbd_signals_watch(
-			program->daemon->loop, on_signal, on_reload_signal, program, err);
+			program->daemon->loop, on_stop_signal, on_reload_signal, program, err);
 	if (!status)
 		status = start_watchdog(program, err);
 	if (status)
@@ -388,7 +388,7 @@ static enum vbd_status start(struct program *program, struct vbd_error *err)
 }
 
 /* With EXIT_USAGE systemd does not start verbsd again: the next start would fail alike. */
-static int status_of_start(enum vbd_status status)
+static int exit_status_of_start(enum vbd_status status)
 {
 	bool refused = status == VBD_E_PERMISSION_DENIED || status == VBD_E_BAD_VALUE ||
 		       status == VBD_E_NOT_FOUND;
@@ -397,7 +397,7 @@ static int status_of_start(enum vbd_status status)
 }
 
 /* Returns an exit status. */
-static int run(struct program *program)
+static int run_daemon(struct program *program)
 {
 	struct vbd_error error = {0};
 	enum vbd_status status = vbd_log_start(&error);
@@ -406,10 +406,10 @@ static int run(struct program *program)
 		status = vbd_signals_start(&error);
 	vbd_signals_use_timeout(program->config.shutdown_timeout_ms);
 	if (!status)
-		status = start(program, &error);
+		status = start_daemon(program, &error);
 	if (status) {
 		vbd_log(VBD_LOG_ERROR, NULL, "can't start: %s", error.text);
-		return status_of_start(status);
+		return exit_status_of_start(status);
 	}
 	vbd_daemon_announce(program->daemon);
 	vbd_sdnotify_ready("serving");
@@ -426,13 +426,13 @@ static bool may_destroy(const struct vbd_daemon *daemon)
 }
 
 /* Returns an exit status. */
-static int serve(struct program *program)
+static int run_and_clean_up(struct program *program)
 {
 	int status;
 
 	vbd_log_setup(program->config.log_level, program->config.log_format);
 	vbd_descriptors_raise(&program->config);
-	status = run(program);
+	status = run_daemon(program);
 	vbd_signals_unwatch();
 	vbd_sockets_remove(&program->sockets);
 	if (program->daemon && !may_destroy(program->daemon)) {
@@ -465,7 +465,7 @@ int main(int argc, char **argv)
 	/* Else the library of mlx5 copies small results into buffers by plain accesses: mlx5dv(7).
 	 * See vbd_mem_read(). */
 	(void)setenv("MLX5_SCATTER_TO_CQE", "0", 1);
-	rc = configure(argc, argv, &program, &options);
+	rc = read_settings(argc, argv, &program, &options);
 	if (rc)
 		return rc;
 	if (options.dump)
@@ -475,8 +475,8 @@ int main(int argc, char **argv)
 		vbd_config_specs_fini(&program.specs);
 	}
 	if (options.check)
-		return printed(vbd_check_start(&program.config));
+		return status_of_output(vbd_check_start(&program.config));
 	if (options.dump)
-		return printed(EXIT_SUCCESS);
-	return serve(&program);
+		return status_of_output(EXIT_SUCCESS);
+	return run_and_clean_up(&program);
 }

@@ -35,8 +35,8 @@ int vbd_check_start(const struct vbd_config *config);
  * the first. Main thread.
  */
 
-/** vbd_signals_hold - block SIGHUP for the life of the process, which it never ends; one that comes
- * before vbd_signals_watch() waits for it. Call it before other threads start. */
+/** vbd_signals_hold - block SIGHUP, so that it never ends the process; a SIGHUP before
+ * vbd_signals_watch() waits for that call. Call it before other threads start. */
 void vbd_signals_hold(void);
 
 /**
@@ -87,8 +87,7 @@ struct vbd_sockets {
 enum vbd_status vbd_sockets_open(const struct vbd_config *config, struct vbd_sockets *ret_sockets,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_sockets_close - close all sockets, and remove the file of the unix socket if verbsd made it
- */
+/** vbd_sockets_close - close all sockets, and remove the file of a unix socket that verbsd made */
 void vbd_sockets_close(struct vbd_sockets *sockets);
 
 /** vbd_sockets_remove - remove the file of the unix socket, if vbd_sockets_open() made that file.
@@ -99,8 +98,7 @@ void vbd_sockets_remove(struct vbd_sockets *sockets);
  * none behind the first @ret_next ones, else @ret_next is behind it */
 const char *vbd_sockets_absent(const struct vbd_config *config, size_t *ret_next);
 
-/* Files are read on the thread pool; a fault in any of them leaves all as it was. Control thread.
- */
+/* The files are read on the thread pool; a fault in one leaves all as it was. Control thread. */
 struct vbd_reload {
 	/* Set by the program, and valid as long as the loop runs. */
 	struct vbd_config *config; /* in force */

@@ -18,7 +18,7 @@ struct job {
 };
 
 /* Pool thread. */
-static void read_all(void *arg)
+static void read_files(void *arg)
 {
 	struct job *job = arg;
 	const struct vbd_reload *reload = job->reload;
@@ -32,7 +32,7 @@ static void read_all(void *arg)
 }
 
 /* Nothing here fails once the callers are in force. */
-static void take_up(struct job *job)
+static void put_in_force(struct job *job)
 {
 	struct vbd_reload *reload = job->reload;
 
@@ -51,14 +51,14 @@ static void take_up(struct job *job)
 			job->changes.left[i]);
 }
 
-static void has_read(void *arg)
+static void on_files_read(void *arg)
 {
 	struct job *job = arg;
 	struct vbd_reload *reload = job->reload;
 	struct vbd_error failed = {0};
 
 	if (!job->err.status)
-		take_up(job);
+		put_in_force(job);
 	/* A rotation does not wait for a file of settings without a fault. */
 	vbd_audit_reopen(reload->daemon->audit);
 	/* A device file may have another mode now, and a module be loaded. */
@@ -91,7 +91,7 @@ enum vbd_status vbd_reload_begin(struct vbd_reload *reload, struct vbd_error *er
 	job->before = *reload->config;
 	vbd_sdnotify_reloading();
 	status = vbd_loop_work(
-		reload->daemon->loop, VBD_WORK_CONTROL, NULL, read_all, has_read, job, err);
+		reload->daemon->loop, VBD_WORK_CONTROL, NULL, read_files, on_files_read, job, err);
 	if (status) {
 		vbd_sdnotify_ready("serving");
 		free(job);

@@ -16,8 +16,8 @@ static struct {
 	sigset_t set;	      /* SIGTERM and SIGINT */
 	_Atomic int event_fd; /* of the loop; -1 before vbd_signals_watch() */
 	_Atomic uint64_t deadline_ms;
-	atomic_int first;    /* the first signal that on_event() has not seen */
-	atomic_bool hung_up; /* SIGHUP came, likewise */
+	atomic_int first;    /* the first signal that on_wakeup() has not seen */
+	atomic_bool hung_up; /* SIGHUP came, and on_wakeup() has not seen it */
 	atomic_bool ignored;
 	struct vbd_fd_watch *watch;
 	void (*on_stop)(int signum, void *arg);
@@ -51,7 +51,7 @@ static int await_signal(uint64_t timeout_ms)
 	return signum;
 }
 
-static void poke(int fd)
+static void signal_event_fd(int fd)
 {
 	const uint64_t one = 1;
 
@@ -74,7 +74,7 @@ static int await_stop(void)
 		atomic_store(&g_signals.hung_up, true);
 		fd = atomic_load(&g_signals.event_fd);
 		if (fd >= 0)
-			poke(fd);
+			signal_event_fd(fd);
 	}
 }
 
@@ -90,7 +90,7 @@ static void *thread_main(void *arg)
 	if (fd < 0)
 		end_by_default(signum);
 	atomic_store(&g_signals.first, signum);
-	poke(fd);
+	signal_event_fd(fd);
 	deadline_ms = atomic_load(&g_signals.deadline_ms);
 	signum = await_signal(deadline_ms);
 	if (signum > 0)
@@ -134,7 +134,7 @@ enum vbd_status vbd_signals_start(struct vbd_error *err)
 	return VBD_OK;
 }
 
-static void on_event(unsigned int events, void *arg)
+static void on_wakeup(unsigned int events, void *arg)
 {
 	uint64_t count;
 	bool hung_up;
@@ -161,7 +161,7 @@ enum vbd_status vbd_signals_watch(struct vbd_loop *loop, void (*on_stop)(int sig
 
 	if (fd < 0)
 		return vbd_error_errno(err, VBD_OK, "eventfd", errno, "no signals");
-	status = vbd_fd_watch_start(loop, fd, VBD_FD_READ, on_event, NULL, &g_signals.watch, err);
+	status = vbd_fd_watch_start(loop, fd, VBD_FD_READ, on_wakeup, NULL, &g_signals.watch, err);
 	if (status != VBD_OK) {
 		(void)close(fd);
 		return status;

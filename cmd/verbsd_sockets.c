@@ -15,13 +15,13 @@
 
 static_assert(VBD_LISTEN_MAX < VBD_SERVER_SOCKETS_MAX, "a unix socket has room too");
 
-static void add(struct vbd_sockets *sockets, int fd, bool is_unix, bool tls)
+static void add_socket(struct vbd_sockets *sockets, int fd, bool is_unix, bool tls)
 {
 	sockets->items[sockets->count++] =
 		(struct vbd_server_socket){.fd = fd, .is_unix = is_unix, .tls = tls};
 }
 
-static void announce(const struct sockaddr_storage *addr, int fd, bool tls)
+static void log_address(const struct sockaddr_storage *addr, int fd, bool tls)
 {
 	char text[VBD_ADDR_TEXT_BYTES];
 
@@ -46,9 +46,9 @@ static enum vbd_status add_inherited(
 	(void)getsockname(fd, (struct sockaddr *)&addr, &addr_bytes);
 	status = vbd_config_check_addr(
 		config, (const struct sockaddr *)&addr, VBD_CONFIG_SCHEME_DEFAULT, &tls, err);
-	add(sockets, fd, false, tls);
+	add_socket(sockets, fd, false, tls);
 	if (status == VBD_OK)
-		announce(&addr, fd, tls);
+		log_address(&addr, fd, tls);
 	return status;
 }
 
@@ -61,7 +61,7 @@ static void add_inherited_unix(struct vbd_sockets *sockets, int fd)
 	/* unix(7): the first byte of a name without a file is 0. */
 	vbd_log(VBD_LOG_NOTICE, NULL, "serves HTTP on %s%.*s", addr.sun_path[0] ? "" : "@",
 		(int)sizeof(addr.sun_path) - 1, addr.sun_path + !addr.sun_path[0]);
-	add(sockets, fd, true, false);
+	add_socket(sockets, fd, true, false);
 }
 
 static enum vbd_status open_tcp(const struct vbd_config *config,
@@ -78,8 +78,8 @@ static enum vbd_status open_tcp(const struct vbd_config *config,
 			vbd_addr_port(&listen->addr), &fd, err);
 	if (status != VBD_OK)
 		return status;
-	add(sockets, fd, false, tls);
-	announce(&listen->addr, fd, tls);
+	add_socket(sockets, fd, false, tls);
+	log_address(&listen->addr, fd, tls);
 	return VBD_OK;
 }
 
@@ -92,7 +92,7 @@ static enum vbd_status open_unix(
 
 	if (status != VBD_OK)
 		return status;
-	add(sockets, fd, true, false);
+	add_socket(sockets, fd, true, false);
 	if (lstat(config->unix_socket, &sockets->own_file) == 0)
 		(void)snprintf(
 			sockets->own_path, sizeof(sockets->own_path), "%s", config->unix_socket);

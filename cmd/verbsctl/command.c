@@ -26,7 +26,7 @@ const struct vbd_ctl_command *vbd_ctl_command_row(const char *noun, const char *
 	return NULL;
 }
 
-static const struct vbd_ctl_alias *alias_of(const char *word)
+static const struct vbd_ctl_alias *find_alias(const char *word)
 {
 	for (size_t i = 0; i < vbd_ctl_alias_count; i++) {
 		if (strcmp(vbd_ctl_aliases[i].word, word) == 0)
@@ -58,7 +58,7 @@ static bool is_noun(const char *word, const char *noun)
 
 const char *vbd_ctl_command_noun(const char *word)
 {
-	const struct vbd_ctl_alias *alias = alias_of(word);
+	const struct vbd_ctl_alias *alias = find_alias(word);
 
 	if (alias)
 		return alias->verb ? NULL : alias->noun;
@@ -70,7 +70,7 @@ const char *vbd_ctl_command_noun(const char *word)
 }
 
 /* The command that a noun alone stands for. */
-static const struct vbd_ctl_command *default_of(const char *noun)
+static const struct vbd_ctl_command *default_command(const char *noun)
 {
 	const struct vbd_ctl_command *command = vbd_ctl_command_row(noun, "ls");
 
@@ -82,7 +82,7 @@ static const struct vbd_ctl_command *default_of(const char *noun)
 const struct vbd_ctl_command *vbd_ctl_command_find(
 	char *const *words, size_t word_count, size_t *ret_used)
 {
-	const struct vbd_ctl_alias *alias = word_count ? alias_of(words[0]) : NULL;
+	const struct vbd_ctl_alias *alias = word_count ? find_alias(words[0]) : NULL;
 	const char *noun = word_count ? vbd_ctl_command_noun(words[0]) : NULL;
 
 	*ret_used = 1;
@@ -91,7 +91,7 @@ const struct vbd_ctl_command *vbd_ctl_command_find(
 	if (word_count && !noun)
 		return vbd_ctl_command_row(words[0], ""); /* __complete */
 	if (noun && (word_count == 1 || words[1][0] == '-'))
-		return default_of(noun);
+		return default_command(noun);
 	*ret_used = 2;
 	return noun ? vbd_ctl_command_row(noun, words[1]) : NULL;
 }
@@ -272,9 +272,8 @@ static void read_options(struct vbd_ctl_args *args, int argc, char **argv, const
 	}
 }
 
-/* The verb of @noun, or without one the first word, that a mistyped word may mean; NULL for none.
- */
-static const char *name_like(const char *noun, const char *word)
+/* The verb of @noun, or first word without @noun, that a mistyped word may mean; NULL for none. */
+static const char *similar_name(const char *noun, const char *word)
 {
 	struct vbd_similar similar = {.word = word};
 	const char *name;
@@ -288,7 +287,7 @@ static _Noreturn void refuse_command(char *const *words, size_t count)
 {
 	const char *noun = vbd_ctl_command_noun(words[0]);
 	const char *wrong = noun ? (count > 1 && words[1][0] != '-' ? words[1] : NULL) : words[0];
-	const char *like = wrong ? name_like(noun, wrong) : NULL;
+	const char *like = wrong ? similar_name(noun, wrong) : NULL;
 	const char *first = noun ? words[0] : "";
 	const char *space = noun ? " " : "";
 

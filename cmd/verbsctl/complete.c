@@ -39,7 +39,7 @@ static bool is_harmless(const char *word)
 				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';
 }
 
-static void offer(const struct line *line, const char *word)
+static void offer_word(const struct line *line, const char *word)
 {
 	if (strncmp(word, line->last, strlen(line->last)) == 0)
 		puts(word);
@@ -57,7 +57,7 @@ static enum vbd_ctl_opt option_at(const struct line *line, size_t i)
 }
 
 /* The option with this name or letter; END if there is none. */
-static enum vbd_ctl_opt option_of(const struct line *line, const char *word)
+static enum vbd_ctl_opt find_option(const struct line *line, const char *word)
 {
 	enum vbd_ctl_opt opt;
 
@@ -72,7 +72,7 @@ static enum vbd_ctl_opt option_of(const struct line *line, const char *word)
 }
 
 /* Parses one complete word. */
-static void take_word(struct line *line, size_t i)
+static void parse_word(struct line *line, size_t i)
 {
 	char *word = line->words[i];
 	size_t used;
@@ -83,7 +83,7 @@ static void take_word(struct line *line, size_t i)
 		return;
 	}
 	if (word[0] == '-' && word[1]) {
-		line->pending = option_of(line, word);
+		line->pending = find_option(line, word);
 		if (line->pending != VBD_CTL_OPT_END &&
 			vbd_ctl_opt_spec(line->pending)->kind == VBD_CTL_KIND_FLAG)
 			line->pending = VBD_CTL_OPT_END;
@@ -107,7 +107,7 @@ static void offer_names(const struct line *line)
 
 	for (size_t i = 0; (name = vbd_ctl_command_name_at(line->noun, i)); i++) {
 		if (*name)
-			offer(line, name);
+			offer_word(line, name);
 	}
 }
 
@@ -116,7 +116,7 @@ static void offer_options(const struct line *line)
 	enum vbd_ctl_opt opt;
 
 	for (size_t i = 0; (opt = option_at(line, i)) != VBD_CTL_OPT_END; i++)
-		offer(line, vbd_ctl_format("--%s", vbd_ctl_opt_spec(opt)->name));
+		offer_word(line, vbd_ctl_format("--%s", vbd_ctl_opt_spec(opt)->name));
 }
 
 /* Offers the names of the objects at @collection, and their ids. */
@@ -131,9 +131,9 @@ static void offer_objects(const struct line *line, const char *collection)
 		char *id = vbd_ctl_cell_text(vbd_ctl_json_at(item, "id"));
 
 		if (name && is_harmless(name))
-			offer(line, name);
+			offer_word(line, name);
 		if (is_harmless(id))
-			offer(line, id);
+			offer_word(line, id);
 	}
 }
 
@@ -154,7 +154,7 @@ static void offer_values(const struct line *line, const char *placeholder)
 	while (strchr(placeholder, '|') || islower((unsigned char)*placeholder)) {
 		size_t len = strcspn(placeholder, "|");
 
-		offer(line, vbd_ctl_format("%.*s", (int)len, placeholder));
+		offer_word(line, vbd_ctl_format("%.*s", (int)len, placeholder));
 		placeholder += len;
 		if (!*placeholder)
 			break;
@@ -171,7 +171,7 @@ static void offer_operands(const struct line *line)
 }
 
 /* Error messages would break into the line that is being typed. */
-static void silence(void)
+static void discard_stderr(void)
 {
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
@@ -191,9 +191,9 @@ void vbd_ctl_complete(struct vbd_ctl *ctl)
 		.pending = VBD_CTL_OPT_END,
 	};
 
-	silence();
+	discard_stderr();
 	for (size_t i = 0; i < line.count; i++)
-		take_word(&line, i);
+		parse_word(&line, i);
 	vbd_ctl_open(ctl);
 	ctl->http.patience_s = PATIENCE_S;
 	if (line.pending != VBD_CTL_OPT_END)

@@ -126,7 +126,7 @@ static void help_of_command(const struct vbd_ctl_command *command, FILE *out)
 }
 
 /* Prints the help of the command or the noun that @args names; of verbsctl if it names none. */
-static void help(const struct vbd_ctl_args *args, FILE *out)
+static void print_help(const struct vbd_ctl_args *args, FILE *out)
 {
 	if (args->command)
 		help_of_command(args->command, out);
@@ -181,7 +181,7 @@ struct program {
 	struct vbd_ctl ctl;
 };
 
-static void run(void *arg)
+static void run_command(void *arg)
 {
 	struct program *program = arg;
 	struct vbd_ctl_args *args = &program->ctl.args;
@@ -190,7 +190,7 @@ static void run(void *arg)
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_VERSION))
 		puts("verbsctl " VBD_VERSION);
 	else if (vbd_ctl_args_has(args, VBD_CTL_OPT_HELP))
-		help(args, stdout);
+		print_help(args, stdout);
 	else if (args->command->run)
 		run_with_server(&program->ctl);
 	else if (*args->command->verb)
@@ -200,7 +200,7 @@ static void run(void *arg)
 }
 
 /* A full disk may show only here. Lost output is a failure. */
-static void flush(void *nothing)
+static void flush_output(void *nothing)
 {
 	(void)nothing;
 	vbd_ctl_flush();
@@ -214,9 +214,9 @@ int main(int argc, char **argv)
 	vbd_std_fds_open();
 	/* Only for the width of characters; the decimal point stays a point in every locale. */
 	(void)setlocale(LC_CTYPE, "");
-	exit_status = vbd_ctl_try(run, &program);
+	exit_status = vbd_ctl_try(run_command, &program);
 	if (exit_status == VBD_CTL_OK)
-		exit_status = vbd_ctl_try(flush, NULL);
+		exit_status = vbd_ctl_try(flush_output, NULL);
 	vbd_ctl_release(0);
 	return (int)exit_status;
 }

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int connect_to(const struct vbd_ctl_http *http)
+static int connect_unix(const struct vbd_ctl_http *http)
 {
 	const struct timeval patience = {.tv_sec = http->patience_s};
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -47,7 +47,7 @@ static bool send_request(const struct vbd_ctl_http *http, int socket, const char
 }
 
 /* The descriptor comes with the first bytes of the answer. Returns -1 if there is none. */
-static int receive(int socket)
+static int receive_descriptor(int socket)
 {
 	char bytes[512];
 	struct iovec iov = {.iov_base = bytes, .iov_len = sizeof(bytes)};
@@ -80,9 +80,9 @@ static int receive(int socket)
 static int get_descriptor(struct vbd_ctl_http *http, const char *path)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = path};
-	int socket = http->unix_path ? connect_to(http) : -1;
+	int socket = http->unix_path ? connect_unix(http) : -1;
 	struct vbd_ctl_answer answer;
-	int fd = socket >= 0 && send_request(http, socket, path) ? receive(socket) : -1;
+	int fd = socket >= 0 && send_request(http, socket, path) ? receive_descriptor(socket) : -1;
 
 	if (socket >= 0)
 		(void)close(socket);
@@ -105,7 +105,7 @@ static char *range_path(struct vbd_ctl *ctl, const char *tail)
 
 /* Files of /proc have 0 bytes, those of /sys 4096, whatever can be read: a size is known if its
  * last byte is there. */
-static bool has_size(const struct vbd_ctl_upload *upload, const struct stat *status)
+static bool size_is_known(const struct vbd_ctl_upload *upload, const struct stat *status)
 {
 	char last;
 
@@ -126,7 +126,7 @@ static struct vbd_ctl_upload open_source(const char *name)
 		vbd_ctl_fail("%s: %s", name, strerror(EISDIR));
 	/* Another program may have read the beginning of standard input. */
 	upload.start = lseek(upload.fd, 0, SEEK_CUR);
-	if (has_size(&upload, &status))
+	if (size_is_known(&upload, &status))
 		upload.bytes = status.st_size - upload.start;
 	return upload;
 }
@@ -184,7 +184,7 @@ struct filling {
 	struct vbd_ctl_upload *upload;
 };
 
-static void fill(void *arg)
+static void fill_buffer(void *arg)
 {
 	const struct filling *filling = arg;
 
@@ -204,7 +204,7 @@ static void put_new(struct vbd_ctl *ctl, struct vbd_ctl_upload *upload)
 	vbd_ctl_json_set(body, "size_bytes", json_integer(upload->bytes));
 	filling.path =
 		vbd_ctl_path_of(BUFFERS, vbd_ctl_call(ctl, "POST", BUFFERS, body, VBD_CTL_NO_WAIT));
-	exit_status = vbd_ctl_try(fill, &filling);
+	exit_status = vbd_ctl_try(fill_buffer, &filling);
 	if (exit_status == VBD_CTL_OK)
 		return;
 	(void)vbd_ctl_call(ctl, "DELETE", filling.path, NULL, VBD_CTL_NO_WAIT);
@@ -237,7 +237,7 @@ struct target {
 	uint64_t bytes;
 };
 
-static bool on_bytes(const char *bytes, size_t len, void *arg)
+static bool write_bytes(const char *bytes, size_t len, void *arg)
 {
 	struct target *target = arg;
 
@@ -275,14 +275,14 @@ static void close_target(const struct target *target, bool complete)
 			(unsigned long long)target->bytes);
 }
 
-static void fetch(void *arg)
+static void fetch_bytes(void *arg)
 {
 	struct target *target = arg;
 	struct vbd_ctl *ctl = target->ctl;
 	struct vbd_ctl_progress progress;
 	const struct vbd_ctl_request request = {.method = "GET",
 		.path = range_path(ctl, "/data"),
-		.sink = on_bytes,
+		.sink = write_bytes,
 		.sink_arg = target,
 		.progress = &progress};
 	struct vbd_ctl_answer answer;
@@ -302,7 +302,7 @@ void vbd_ctl_buffer_get(struct vbd_ctl *ctl)
 					   "if you mean it");
 	if (!output || strcmp(output, "-") == 0)
 		target = (struct target){.ctl = ctl, .fd = STDOUT_FILENO};
-	exit_status = vbd_ctl_try(fetch, &target);
+	exit_status = vbd_ctl_try(fetch_bytes, &target);
 	close_target(&target, exit_status == VBD_CTL_OK);
 	vbd_ctl_end(exit_status);
 }

@@ -52,8 +52,7 @@ void vbd_ctl_object_put_full(struct vbd_ctl *ctl, json_t *object);
  * if the kind has no sentence */
 void vbd_ctl_object_put_brief(struct vbd_ctl *ctl, json_t *object);
 
-/** vbd_ctl_object_put_state - print the state of an object of the command's kind, and why it ended
- */
+/** vbd_ctl_object_put_state - print state and end of an object of the command's kind */
 void vbd_ctl_object_put_state(struct vbd_ctl *ctl, json_t *object);
 
 /** vbd_ctl_object_tell_failures - print the `failures` of a batch or selection, from index @first

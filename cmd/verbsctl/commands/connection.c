@@ -9,8 +9,8 @@
 #define ACCEPT_WAIT_S	   30
 #define STEP_WAIT_S	   60 /* the kernel asks the network for a hardware address for 48 s */
 
-/* The values of a queue pair that its peer needs, for a connection brought up by hand. A reader
- * does not get the packet number, and without it they are of no use. */
+/* The attributes of a queue pair that its peer needs, for bring-up by hand. The role "read" does
+ * not get `psn`, and without `psn` the others are of no use. */
 #define FOR_THE_PEER                                                                      \
 	{                                                                                 \
 		"for the peer", "--psn {manual.local.psn} --gid {manual.local.gid} "      \
@@ -54,7 +54,7 @@ void vbd_ctl_connection_accept(struct vbd_ctl *ctl)
 }
 
 /* POSTs a command to a connection, and prints the connection's new state. @body may be NULL. */
-static void command_one(
+static void post_command(
 	struct vbd_ctl *ctl, const char *ref, const char *verb, const json_t *body, int wait_s)
 {
 	vbd_ctl_call_put(ctl, "POST", vbd_ctl_path(CONNECTIONS, ref, verb), body,
@@ -66,7 +66,7 @@ static void reject_one(struct vbd_ctl *ctl, const char *ref)
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 
 	/* Without options the request has no body. */
-	command_one(ctl, ref, "/reject", json_object_size(body) ? body : NULL, VBD_CTL_NO_WAIT);
+	post_command(ctl, ref, "/reject", json_object_size(body) ? body : NULL, VBD_CTL_NO_WAIT);
 }
 
 void vbd_ctl_connection_reject(struct vbd_ctl *ctl)
@@ -76,7 +76,7 @@ void vbd_ctl_connection_reject(struct vbd_ctl *ctl)
 
 static void close_one(struct vbd_ctl *ctl, const char *ref)
 {
-	command_one(ctl, ref, "/close", NULL, VBD_CTL_END_WAIT_S);
+	post_command(ctl, ref, "/close", NULL, VBD_CTL_END_WAIT_S);
 }
 
 void vbd_ctl_connection_close(struct vbd_ctl *ctl)
@@ -94,7 +94,7 @@ void vbd_ctl_prepare(struct vbd_ctl *ctl)
 
 /* Completes @body with `manual.local` of the peer's connection; members that came from options
  * stay. */
-static void take_local(struct vbd_ctl *ctl, const char *from, json_t *body)
+static void add_peer_local(struct vbd_ctl *ctl, const char *from, json_t *body)
 {
 	json_t *local =
 		vbd_ctl_json_at(vbd_ctl_get_at(ctl, "--from", from, CONNECTIONS), "manual.local");
@@ -115,13 +115,13 @@ void vbd_ctl_remote(struct vbd_ctl *ctl)
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 
 	if (from)
-		take_local(ctl, from, body);
-	command_one(ctl, ctl->args.operands[0], "/remote", body, STEP_WAIT_S);
+		add_peer_local(ctl, from, body);
+	post_command(ctl, ctl->args.operands[0], "/remote", body, STEP_WAIT_S);
 }
 
 void vbd_ctl_qp_state(struct vbd_ctl *ctl)
 {
-	command_one(ctl, ctl->args.operands[0], "/qp_state", vbd_ctl_args_body(&ctl->args),
+	post_command(ctl, ctl->args.operands[0], "/qp_state", vbd_ctl_args_body(&ctl->args),
 		STEP_WAIT_S);
 }
 

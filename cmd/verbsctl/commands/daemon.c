@@ -33,8 +33,8 @@ struct status {
 	json_t *json;
 };
 
-/* Adds what else there is to say. A part that the caller may not have is told, and those before it
- * are there. */
+/* Adds the other parts of the status. Stops with an error at a part that the caller may not see;
+ * the parts before it stay. */
 static void get_parts(void *arg)
 {
 	const struct status *status = arg;

@@ -57,7 +57,7 @@ static void put_event(struct vbd_ctl *ctl, const json_t *event)
 }
 
 /* Continue behind the page. */
-static void take_next(struct reader *reader, const json_t *page)
+static void set_next_place(struct reader *reader, const json_t *page)
 {
 	const json_t *items = vbd_ctl_json_at(page, "items");
 	const char *next = vbd_ctl_json_text(page, "next");
@@ -70,7 +70,7 @@ static void take_next(struct reader *reader, const json_t *page)
 }
 
 /* Removes all but the last @lines items. */
-static void keep_last(json_t *log, uint64_t lines)
+static void keep_last_items(json_t *log, uint64_t lines)
 {
 	const json_t *items = vbd_ctl_json_at(log, "items");
 	size_t count = json_array_size(items);
@@ -102,7 +102,7 @@ static void put_items(struct reader *reader, const json_t *items)
 }
 
 /* Report the events behind number @seen that the page lacks. */
-static void tell_lost(const json_t *page, unsigned long long seen)
+static void warn_of_lost_events(const json_t *page, unsigned long long seen)
 {
 	if (json_is_true(vbd_ctl_json_at(page, "resumed")))
 		vbd_ctl_note("verbsd was restarted: no event is lost");
@@ -116,7 +116,7 @@ static void tell_lost(const json_t *page, unsigned long long seen)
 }
 
 /* The number in "SERVER_ID-17", for messages; 0 for "now" and "oldest". */
-static uint64_t number_of(const char *place)
+static uint64_t place_number(const char *place)
 {
 	const char *dash = strrchr(place, '-');
 
@@ -129,17 +129,17 @@ static void put_log(struct reader *reader)
 	const struct vbd_ctl_args *args = &reader->ctl->args;
 	bool has_after = vbd_ctl_args_has(args, VBD_CTL_OPT_AFTER);
 	uint64_t lines = UINT64_MAX;
-	uint64_t after = number_of(reader->after);
+	uint64_t after = place_number(reader->after);
 	json_t *log;
 
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_LINES))
 		lines = args->number[VBD_CTL_OPT_LINES];
 	log = vbd_ctl_fetch_list(reader->ctl, "/v1/events", reader->after);
-	take_next(reader, log);
-	keep_last(log, lines);
+	set_next_place(reader, log);
+	keep_last_items(log, lines);
 	/* Report lost events only if the user named a start with --after. */
 	if (has_after)
-		tell_lost(log, after);
+		warn_of_lost_events(log, after);
 	if (reader->ctl->json && !reader->follows)
 		vbd_ctl_json_put(stdout, log);
 	else
@@ -150,15 +150,15 @@ static void put_page(struct reader *reader, const json_t *page, uint64_t asked_n
 {
 	const json_t *items = vbd_ctl_json_at(page, "items");
 
-	tell_lost(page, reader->seen);
-	take_next(reader, page);
+	warn_of_lost_events(page, reader->seen);
+	set_next_place(reader, page);
 	if (json_array_size(items) == 0 &&
 		vbd_clock_mono_ns() - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
 		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
 	put_items(reader, items);
 }
 
-static void take_answer(
+static void put_answer(
 	struct reader *reader, const struct vbd_ctl_answer *answer, uint64_t asked_ns)
 {
 	json_t *page = vbd_ctl_answer_json(answer);
@@ -190,7 +190,7 @@ static void follow_once(struct reader *reader)
 	if (vbd_ctl_may_pass(outcome, &answer))
 		vbd_ctl_retry_wait(&reader->retry, &ctl->http, why);
 	else if (outcome == VBD_CTL_ANSWERED && answer.status == 200)
-		take_answer(reader, &answer, asked_ns);
+		put_answer(reader, &answer, asked_ns);
 	else
 		vbd_ctl_http_fail(&ctl->http, outcome, &answer, why);
 }

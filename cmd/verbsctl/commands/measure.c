@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probes run, benchmarks: measurements that run while the program waits and are deleted at its end.
- */
+/* probes run, benchmarks: measurements that the program waits for, and deletes at its end. */
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "base/clock.h"
@@ -48,7 +47,7 @@ static bool is_running(const struct measure *measure)
 }
 
 /* Sends a request about the measurement, whose answer is its state. */
-static void ask(struct measure *measure, const char *method, const char *tail)
+static void send_measure_request(struct measure *measure, const char *method, const char *tail)
 {
 	measure->seen = vbd_ctl_call(measure->ctl, method,
 		vbd_ctl_format("%s%s", measure->path, tail), NULL, VBD_CTL_NO_WAIT);
@@ -69,7 +68,7 @@ static void put_row(struct measure *measure)
 }
 
 /* Waits for the end of the measurement; cancels it after SIGINT. */
-static void follow(struct measure *measure)
+static void wait_for_end(struct measure *measure)
 {
 	size_t kept = vbd_ctl_kept();
 
@@ -79,9 +78,9 @@ static void follow(struct measure *measure)
 		if (!interrupted || measure->cancelled)
 			vbd_ctl_pause_ms(POLL_MS);
 		if (!interrupted || measure->cancelled) {
-			ask(measure, "GET", "");
+			send_measure_request(measure, "GET", "");
 		} else {
-			ask(measure, "POST", "/cancel");
+			send_measure_request(measure, "POST", "/cancel");
 			measure->cancelled = true;
 		}
 	}
@@ -95,7 +94,7 @@ static bool ended_well(const struct measure *measure)
 
 /* Runs a measurement to its end, prints the result, and deletes the record, which no other client
  * needs. */
-static void run(struct measure *measure, const json_t *body)
+static void run_measure(struct measure *measure, const json_t *body)
 {
 	struct vbd_ctl *ctl = measure->ctl;
 
@@ -103,7 +102,7 @@ static void run(struct measure *measure, const json_t *body)
 	measure->row_ns = vbd_clock_mono_ns();
 	measure->seen = vbd_ctl_call(ctl, "POST", measure->collection, body, VBD_CTL_NO_WAIT);
 	measure->path = vbd_ctl_path_of(measure->collection, measure->seen);
-	follow(measure);
+	wait_for_end(measure);
 	if (ctl->json)
 		vbd_ctl_json_put_line(stdout, measure->seen);
 	else
@@ -128,12 +127,12 @@ void vbd_ctl_probe(struct vbd_ctl *ctl)
 {
 	struct measure measure = {.ctl = ctl, .collection = PROBES, .put_row = put_probe_row};
 
-	run(&measure, vbd_ctl_args_body(&ctl->args));
+	run_measure(&measure, vbd_ctl_args_body(&ctl->args));
 }
 
 /* --- bench ----------------------------------------------------------------------------------- */
 
-static const char *op_of(const struct vbd_ctl_args *args)
+static const char *benchmark_op(const struct vbd_ctl_args *args)
 {
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_BENCH_OP))
 		return args->text[VBD_CTL_OPT_BENCH_OP];
@@ -145,7 +144,7 @@ static const char *op_of(const struct vbd_ctl_args *args)
 
 static json_t *benchmark_body(struct vbd_ctl *ctl)
 {
-	const char *op = op_of(&ctl->args);
+	const char *op = benchmark_op(&ctl->args);
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 
 	vbd_ctl_json_set_text(body, "op", op);
@@ -159,7 +158,7 @@ void vbd_ctl_bench(struct vbd_ctl *ctl)
 {
 	struct measure measure = {.ctl = ctl, .collection = BENCHMARKS};
 
-	run(&measure, benchmark_body(ctl));
+	run_measure(&measure, benchmark_body(ctl));
 }
 
 void vbd_ctl_benchmark_create(struct vbd_ctl *ctl)

@@ -171,7 +171,7 @@ static void put_items(void *arg)
 }
 
 /* Prints and deletes the messages of a page. Returns whether there were any. */
-static bool take_page(struct receiver *receiver, const json_t *page)
+static bool put_and_delete_page(struct receiver *receiver, const json_t *page)
 {
 	uint64_t before = receiver->taken;
 	enum vbd_ctl_exit exit_status;
@@ -209,7 +209,7 @@ static json_t *get_page(struct receiver *receiver, unsigned int wait_ms)
 
 /* After an empty page: decides whether to wait on, and prints why the connection ended, if no more
  * messages can come. */
-static void idle(struct receiver *receiver, uint64_t asked_ns)
+static void decide_to_wait(struct receiver *receiver, uint64_t asked_ns)
 {
 	const json_t *connection =
 		vbd_ctl_call(receiver->ctl, "GET", receiver->connection, NULL, VBD_CTL_NO_WAIT);
@@ -238,15 +238,15 @@ static void receive(struct receiver *receiver)
 			receiver->waits ? vbd_ctl_patience_ms(receiver->expires_ns) : 0;
 		uint64_t asked_ns = vbd_clock_mono_ns();
 
-		some = take_page(receiver, get_page(receiver, wait_ms));
+		some = put_and_delete_page(receiver, get_page(receiver, wait_ms));
 		if (!some && receiver->waits)
-			idle(receiver, asked_ns);
+			decide_to_wait(receiver, asked_ns);
 		vbd_ctl_release(kept);
 	}
 }
 
 /* Prints, and fails, if fewer messages came than were wanted. */
-static void judge(const struct receiver *receiver, bool count, bool limited)
+static void fail_if_too_few(const struct receiver *receiver, bool count, bool limited)
 {
 	const char *called = receiver->ctl->args.called;
 
@@ -281,5 +281,5 @@ void vbd_ctl_recv(struct vbd_ctl *ctl)
 	start_waiting(&receiver);
 	receiver.connection = vbd_ctl_object_path(ctl, "");
 	receive(&receiver);
-	judge(&receiver, count, limited);
+	fail_if_too_few(&receiver, count, limited);
 }

@@ -171,7 +171,7 @@ void vbd_ctl_object_show(struct vbd_ctl *ctl)
 }
 
 /* Resolving a peer and joining a group take time, and have --no-wait. */
-static int wait_s_of(const struct vbd_ctl *ctl)
+static int action_wait_s(const struct vbd_ctl *ctl)
 {
 	return vbd_ctl_takes(&ctl->args, VBD_CTL_OPT_NO_WAIT)
 		       ? vbd_ctl_unless_no_wait(ctl, DEFAULT_WAIT_S)
@@ -180,7 +180,7 @@ static int wait_s_of(const struct vbd_ctl *ctl)
 
 void vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body)
 {
-	vbd_ctl_call_put(ctl, "POST", ctl->args.kind->collection, body, wait_s_of(ctl),
+	vbd_ctl_call_put(ctl, "POST", ctl->args.kind->collection, body, action_wait_s(ctl),
 		vbd_ctl_object_put_brief);
 }
 
@@ -195,7 +195,7 @@ void vbd_ctl_object_set(struct vbd_ctl *ctl)
 
 	if (json_object_size(body) == 0)
 		vbd_ctl_refuse(&ctl->args, "needs an option with a new value");
-	vbd_ctl_call_put(ctl, "PATCH", vbd_ctl_object_path(ctl, ""), body, wait_s_of(ctl),
+	vbd_ctl_call_put(ctl, "PATCH", vbd_ctl_object_path(ctl, ""), body, action_wait_s(ctl),
 		vbd_ctl_object_put_brief);
 }
 
@@ -307,7 +307,7 @@ enum verdict {
  * over.
  * @early: the time was not over
  */
-static enum verdict judge(const char *until, const json_t *object, bool early)
+static enum verdict judge_answer(const char *until, const json_t *object, bool early)
 {
 	bool has_ended = vbd_ctl_json_at(object, "ended_at");
 
@@ -322,8 +322,8 @@ static enum verdict judge(const char *until, const json_t *object, bool early)
 	return strcmp(until, "changed") == 0 ? HOLDS : NEVER;
 }
 
-/* Prints the object, or why its state did not come, and ends with what the wait came to. */
-static _Noreturn void report(
+/* Prints the object, or why its state did not come, and ends with the exit status of @verdict. */
+static _Noreturn void report_and_end(
 	struct vbd_ctl *ctl, json_t *object, const char *until, enum verdict verdict)
 {
 	static const enum vbd_ctl_exit exits[] = {
@@ -344,7 +344,7 @@ static _Noreturn void report(
 	vbd_ctl_end(exits[verdict]);
 }
 
-static const char *until_of(const struct vbd_ctl_args *args)
+static const char *awaited_state(const struct vbd_ctl_args *args)
 {
 	const char *until = args->text[VBD_CTL_OPT_UNTIL];
 
@@ -354,7 +354,7 @@ static const char *until_of(const struct vbd_ctl_args *args)
 /* Makes one long poll, and ends unless another one is due. */
 static void poll_once(struct vbd_ctl *ctl, const char *ref)
 {
-	const char *until = until_of(&ctl->args);
+	const char *until = awaited_state(&ctl->args);
 	unsigned int wait_ms = vbd_ctl_patience_ms(expires_ns);
 	const struct vbd_ctl_request request = {
 		.method = "GET",
@@ -369,9 +369,9 @@ static void poll_once(struct vbd_ctl *ctl, const char *ref)
 
 	vbd_ctl_http_call(&ctl->http, &request, &answer);
 	took_ms = (vbd_clock_mono_ns() - asked_ns) / VBD_NS_PER_MS;
-	verdict = judge(until, answer.json, took_ms + EARLY_MS < wait_ms);
+	verdict = judge_answer(until, answer.json, took_ms + EARLY_MS < wait_ms);
 	if (verdict != NOT_YET || vbd_ctl_patience_ms(expires_ns) == 0)
-		report(ctl, answer.json, until, verdict);
+		report_and_end(ctl, answer.json, until, verdict);
 }
 
 static void wait_for(struct vbd_ctl *ctl, const char *ref)
@@ -387,7 +387,7 @@ static void wait_for(struct vbd_ctl *ctl, const char *ref)
 void vbd_ctl_object_wait(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
-	const char *until = until_of(args);
+	const char *until = awaited_state(args);
 
 	if (until[strspn(until, "abcdefghijklmnopqrstuvwxyz_")])
 		vbd_ctl_refuse(args, "--until must be a state, not \"%s\"", until);

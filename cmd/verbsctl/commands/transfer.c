@@ -53,7 +53,7 @@ static json_t *fetch_remote(struct vbd_ctl *ctl, const char *remote)
 
 /* Checks that the peer granted this access. Otherwise its device refuses the request and the
  * connection breaks. */
-static bool grants(const json_t *buffer, const char *access)
+static bool grants_access(const json_t *buffer, const char *access)
 {
 	const json_t *list = vbd_ctl_json_at(buffer, "access");
 	const json_t *granted;
@@ -114,9 +114,9 @@ static void set_member(json_t *body, const char *member, const json_t *object, c
 
 /* Checks the access, which the peer's device would only check by breaking the connection. Sets
  * `remote` from the peer's buffer or window; the server checks the range. */
-static void aim(const char *remote, const json_t *buffer, const char *access, json_t *body)
+static void set_remote(const char *remote, const json_t *buffer, const char *access, json_t *body)
 {
-	if (!grants(buffer, access))
+	if (!grants_access(buffer, access))
 		vbd_ctl_fail("%s: the buffer does not grant %s; create it with --access %s", remote,
 			access, access);
 	if (!vbd_ctl_json_text(buffer, "addr") || !vbd_ctl_json_text(buffer, "rkey"))
@@ -138,7 +138,7 @@ void vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *access, json_t
 	if (remote ? addr || rkey : !addr || !rkey)
 		vbd_ctl_refuse(args, "needs --remote, or --remote-addr and --remote-rkey instead");
 	if (remote)
-		aim(remote, fetch_remote(ctl, remote), access, body);
+		set_remote(remote, fetch_remote(ctl, remote), access, body);
 }
 
 /* By the verb of the command. */

@@ -58,7 +58,7 @@ bool vbd_ctl_takes(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 }
 
 /* The operand or option that sets @member itself; NULL if none does. */
-static char *setter_of(const struct vbd_ctl_command *command, const char *member)
+static char *find_setter(const struct vbd_ctl_command *command, const char *member)
 {
 	const char *members;
 
@@ -90,7 +90,7 @@ char *vbd_ctl_args_setter(const struct vbd_ctl_args *args, const char *name)
 	while (args->command && *member && !text) {
 		char *dot = strrchr(member, '.');
 
-		text = setter_of(args->command, member);
+		text = find_setter(args->command, member);
 		*(dot ? dot : member) = '\0';
 	}
 	return text;
@@ -109,7 +109,7 @@ void vbd_ctl_refuse(const struct vbd_ctl_args *args, const char *fmt, ...)
 
 /* The items of "a,b" as strings; of labels "k=v,l" as members, where one without a value is the
  * server's to refuse. */
-static json_t *items_of(const char *text, bool labels)
+static json_t *list_as_json(const char *text, bool labels)
 {
 	json_t *items = vbd_ctl_must(labels ? json_object() : json_array());
 
@@ -135,7 +135,7 @@ static json_t *items_of(const char *text, bool labels)
 }
 
 /* A reference for vbd_ctl_json_set(). */
-static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
+static json_t *option_as_json(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 {
 	const char *text = args->text[opt];
 	uint64_t number = args->number[opt];
@@ -149,7 +149,7 @@ static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 		return json_integer((json_int_t)number);
 	case VBD_CTL_KIND_LIST:
 	case VBD_CTL_KIND_LABELS:
-		return items_of(text, opt_specs[opt].kind == VBD_CTL_KIND_LABELS);
+		return list_as_json(text, opt_specs[opt].kind == VBD_CTL_KIND_LABELS);
 	case VBD_CTL_KIND_REF:
 		return vbd_ctl_json_ref(text);
 	case VBD_CTL_KIND_HEX:
@@ -215,7 +215,7 @@ json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args)
 		const char *member = opt_specs[opt].member;
 
 		if (args->text[opt] && member && *member != '=')
-			vbd_ctl_json_set(body, member, value_of(args, opt));
+			vbd_ctl_json_set(body, member, option_as_json(args, opt));
 	}
 	for (size_t i = 0; command->members && i < args->operand_count; i++) {
 		const char *word = vbd_ctl_word(command->usage, i);

@@ -321,7 +321,7 @@ struct vbd_ctl_command {
 /* A parsed command line. Texts point into argv. */
 struct vbd_ctl_args {
 	const struct vbd_ctl_command *command; /* NULL until a command is found */
-	const struct vbd_ctl_noun *kind;       /* the noun of the command, likewise */
+	const struct vbd_ctl_noun *kind;       /* the noun of @command */
 	char called[40];		   /* the command as it was typed: "buffers put", or "ls" */
 	const char *noun;		   /* "buffers" of "verbsctl buffers --help"; else NULL */
 	const char *text[VBD_CTL_OPT_END]; /* NULL when not given; "" for a flag */

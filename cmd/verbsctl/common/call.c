@@ -22,7 +22,7 @@
 #define LAST_MS	 5000
 
 /* The value of an option; else of the environment variable; NULL for neither. */
-static const char *option_or(
+static const char *option_or_variable(
 	const struct vbd_ctl *ctl, enum vbd_ctl_opt option, const char *variable)
 {
 	const char *value = ctl->args.text[option];
@@ -32,14 +32,14 @@ static const char *option_or(
 	return value && *value ? value : NULL;
 }
 
-/* Sets up requests to a verbsd with the files that are for all of them, and the token that is
- * not. */
-static void open_at(struct vbd_ctl *ctl, struct vbd_ctl_http *http, const char *url,
+/* Sets up requests to one verbsd. CA, certificate and key are the same for each verbsd that a
+ * command speaks to; @credentials has the token for this one. */
+static void init_requests(struct vbd_ctl *ctl, struct vbd_ctl_http *http, const char *url,
 	struct vbd_ctl_credentials credentials)
 {
-	credentials.ca = option_or(ctl, VBD_CTL_OPT_CA, "VERBSD_CA");
-	credentials.cert = option_or(ctl, VBD_CTL_OPT_CERT, "VERBSD_CERT");
-	credentials.key = option_or(ctl, VBD_CTL_OPT_KEY, "VERBSD_KEY");
+	credentials.ca = option_or_variable(ctl, VBD_CTL_OPT_CA, "VERBSD_CA");
+	credentials.cert = option_or_variable(ctl, VBD_CTL_OPT_CERT, "VERBSD_CERT");
+	credentials.key = option_or_variable(ctl, VBD_CTL_OPT_KEY, "VERBSD_KEY");
 	credentials.insecure = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_INSECURE);
 	vbd_ctl_http_init(http, url, &credentials);
 	http->json = ctl->json;
@@ -53,7 +53,7 @@ void vbd_ctl_open(struct vbd_ctl *ctl)
 		.token_variable = "VERBSD_TOKEN",
 		.token_file_variable = "VERBSD_TOKEN_FILE",
 	};
-	const char *url = option_or(ctl, VBD_CTL_OPT_SERVER, "VERBSD_URL");
+	const char *url = option_or_variable(ctl, VBD_CTL_OPT_SERVER, "VERBSD_URL");
 	bool absent = !url && access(SERVICE_SOCKET, F_OK) < 0;
 
 	/* A socket that refuses this user is asked all the same: its answer says more than that of
@@ -64,7 +64,7 @@ void vbd_ctl_open(struct vbd_ctl *ctl)
 	}
 	if (!url)
 		url = "unix:" SERVICE_SOCKET;
-	open_at(ctl, &ctl->http, url, credentials);
+	init_requests(ctl, &ctl->http, url, credentials);
 	ctl->http.absent = absent;
 }
 
@@ -158,7 +158,7 @@ json_t *vbd_ctl_get_at(
 		vbd_ctl_refuse(&ctl->args, "%s must be URL#NAME, not \"%s\"", option, where);
 	request.path = vbd_ctl_path(collection, hash + 1, "");
 	if (where != hash)
-		open_at(ctl, &peer, vbd_ctl_format("%.*s", (int)(hash - where), where),
+		init_requests(ctl, &peer, vbd_ctl_format("%.*s", (int)(hash - where), where),
 			credentials);
 	peer.asked = vbd_ctl_format("%s %s", option, where);
 	vbd_ctl_http_call(&peer, &request, &answer);
@@ -166,8 +166,8 @@ json_t *vbd_ctl_get_at(
 }
 
 /* Appends the items of @page to @list, which has the other members of the first page. Returns
- * whether to fetch the next page: one that ends where it began would come for ever. */
-static bool take_page(json_t *list, json_t *page, const char *after, uint64_t wanted)
+ * whether to fetch the next page: a page that ends where it began would come for ever. */
+static bool append_page(json_t *list, json_t *page, const char *after, uint64_t wanted)
 {
 	json_t *items = json_object_get(list, "items");
 	json_t *more = json_object_get(page, "items");
@@ -206,14 +206,14 @@ json_t *vbd_ctl_fetch_list(struct vbd_ctl *ctl, const char *collection, const ch
 				from ? vbd_ctl_text_percent(from) : "", query),
 			NULL, VBD_CTL_NO_WAIT);
 
-		goes_on = take_page(list, page, from, wanted);
+		goes_on = append_page(list, page, from, wanted);
 		vbd_ctl_release(kept);
 	} while (goes_on);
 	return list;
 }
 
-/* A person takes an empty output for an error; a program counts lines of standard output. */
-static void tell_empty(const struct vbd_ctl *ctl)
+/* On standard error, for a person; a program counts the lines of standard output. */
+static void note_empty_list(const struct vbd_ctl *ctl)
 {
 	const char *noun = ctl->args.command->noun;
 	/* Without a state the list has the open objects. */
@@ -231,7 +231,7 @@ static void tell_empty(const struct vbd_ctl *ctl)
 
 /* The path of a list with the members that its table shows, or with whole objects for --json:
  * "qp,id" of "SQ=qp.sq_depth ID=id". */
-static char *shown_path(const struct vbd_ctl *ctl, const char *collection, const char *columns)
+static char *list_path(const struct vbd_ctl *ctl, const char *collection, const char *columns)
 {
 	const char *fields = ctl->json ? "*" : "";
 	const char *word;
@@ -248,12 +248,12 @@ static char *shown_path(const struct vbd_ctl *ctl, const char *collection, const
 
 void vbd_ctl_list(struct vbd_ctl *ctl, const char *collection, const char *columns)
 {
-	json_t *list = vbd_ctl_fetch_list(ctl, shown_path(ctl, collection, columns), NULL);
+	json_t *list = vbd_ctl_fetch_list(ctl, list_path(ctl, collection, columns), NULL);
 
 	if (ctl->json)
 		vbd_ctl_json_put(stdout, list);
 	else if (json_array_size(json_object_get(list, "items")) == 0)
-		tell_empty(ctl);
+		note_empty_list(ctl);
 	else
 		vbd_ctl_table_put(columns, json_object_get(list, "items"), ctl->color);
 }
@@ -264,7 +264,7 @@ struct each {
 	const char *ref;
 };
 
-static void run_one(void *arg)
+static void call_one(void *arg)
 {
 	const struct each *each = arg;
 
@@ -280,7 +280,7 @@ void vbd_ctl_each(struct vbd_ctl *ctl, vbd_ctl_one_fn one)
 		enum vbd_ctl_exit exit_status;
 
 		each.ref = ctl->args.operands[i];
-		exit_status = vbd_ctl_try(run_one, &each);
+		exit_status = vbd_ctl_try(call_one, &each);
 		if (first == VBD_CTL_OK)
 			first = exit_status;
 	}
@@ -318,8 +318,8 @@ enum vbd_ctl_exit vbd_ctl_report_problem(struct vbd_ctl *ctl, json_t *problem)
 	const char *explain = vbd_ctl_json_text(problem, "explain");
 	json_t *cause = NULL;
 
-	/* A record has the way to the cause, and the answer to a request that waited has the cause
-	 * too. */
+	/* A record has only the path of the cause; the answer to a request that waited has the
+	 * cause too. */
 	if (explain && !json_object_get(problem, "cause"))
 		cause = vbd_ctl_json_at(vbd_ctl_get_quietly(ctl, explain), "cause");
 	if (json_is_object(cause))

@@ -136,8 +136,8 @@ unsigned int vbd_ctl_patience_ms(uint64_t expires_ns);
 /** vbd_ctl_pause_ms - sleep */
 void vbd_ctl_pause_ms(unsigned int ms);
 
-/* Tries again while the server does not answer, for commands that run until interrupted: prints the
- * first failure and the next answer; the pauses grow. Initialize to zero. */
+/* The retries of a command that runs until interrupted; initialize to zero. vbd_ctl_retry_wait()
+ * prints the first failure, and pauses longer each time. */
 struct vbd_ctl_retry {
 	unsigned int pause_ms; /* before the next attempt; 0 while the server answers */
 };
@@ -155,7 +155,7 @@ bool vbd_ctl_may_pass(enum vbd_ctl_outcome outcome, const struct vbd_ctl_answer 
 void vbd_ctl_retry_wait(
 	struct vbd_ctl_retry *retry, const struct vbd_ctl_http *http, const char *why);
 
-/** vbd_ctl_retry_over - note that the server has answered; returns whether it was away before */
+/** vbd_ctl_retry_over - the server answers: if it was away, say that it is back, and return true */
 bool vbd_ctl_retry_over(struct vbd_ctl_retry *retry, const struct vbd_ctl_http *http);
 
 #endif

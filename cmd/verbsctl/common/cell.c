@@ -9,7 +9,7 @@ static char *dash(void)
 	return vbd_ctl_format("-");
 }
 
-static bool has_two(const json_t *object, const char *a, const char *b)
+static bool has_two_members(const json_t *object, const char *a, const char *b)
 {
 	return json_object_size(object) == 2 && json_object_get(object, a) &&
 	       json_object_get(object, b);
@@ -17,8 +17,8 @@ static bool has_two(const json_t *object, const char *a, const char *b)
 
 bool vbd_ctl_is_inner(const json_t *value)
 {
-	return json_is_object(value) && !has_two(value, "id", "name") &&
-	       !has_two(value, "addr", "port");
+	return json_is_object(value) && !has_two_members(value, "id", "name") &&
+	       !has_two_members(value, "addr", "port");
 }
 
 static const json_t *reference_text(const json_t *reference)
@@ -61,9 +61,9 @@ char *vbd_ctl_cell_text(const json_t *value)
 		return vbd_ctl_text_safe_bytes(json_string_value(value), json_string_length(value));
 	if (!value || json_is_null(value))
 		return dash();
-	if (has_two(value, "id", "name"))
+	if (has_two_members(value, "id", "name"))
 		return vbd_ctl_cell_text(reference_text(value));
-	if (has_two(value, "addr", "port"))
+	if (has_two_members(value, "addr", "port"))
 		return cell_endpoint(value);
 	if (json_is_array(value))
 		return cell_list(value);
@@ -111,7 +111,7 @@ static char *cell_whole_ms(const json_t *value)
 	return vbd_ctl_format("%llu ms", (unsigned long long)vbd_ctl_json_uint(value, ""));
 }
 
-/* Without the last six digits, which are too many for a reader. */
+/* Without the last six digits, which are too many to read. */
 static char *cell_time(const json_t *value)
 {
 	const char *text = json_string_value(value);

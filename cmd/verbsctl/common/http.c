@@ -49,7 +49,7 @@ static bool url_is_plain(CURLU *url)
 }
 
 /* Normalizes the user's URL to "http://127.0.0.1:7480"; NULL if it is malformed. */
-static char *base_of(const char *text)
+static char *normalize_url(const char *text)
 {
 	char *with_scheme = strstr(text, "://") ? vbd_ctl_format("%s", text)
 						: vbd_ctl_format("http://%s", text);
@@ -76,7 +76,7 @@ out:
 }
 
 /* A control character in the token could start another header. */
-static void take_token(struct vbd_ctl_http *http, const char *text, const char *source)
+static void set_token(struct vbd_ctl_http *http, const char *text, const char *source)
 {
 	size_t len = strcspn(text, "\r\n");
 
@@ -108,7 +108,7 @@ static void read_token(struct vbd_ctl_http *http, const char *path)
 	if (failed)
 		vbd_ctl_usage("token file %s: can't be read", path);
 	text[len] = '\0';
-	take_token(http, text, path);
+	set_token(http, text, path);
 }
 
 static void find_token(struct vbd_ctl_http *http)
@@ -120,7 +120,7 @@ static void find_token(struct vbd_ctl_http *http)
 	if (source->token_file)
 		read_token(http, source->token_file);
 	else if (value && *value)
-		take_token(http, value, source->token_variable);
+		set_token(http, value, source->token_variable);
 	else if (file && *file)
 		read_token(http, file);
 }
@@ -142,7 +142,7 @@ static void check_files(const struct vbd_ctl_credentials *credentials)
 }
 
 /* The host in a URL, without the brackets of an IPv6 address. */
-static char *host_in(const char *url)
+static char *host_of_url(const char *url)
 {
 	const char *scheme_end = strstr(url, "://");
 	const char *host = scheme_end ? scheme_end + 3 : url;
@@ -162,13 +162,13 @@ static bool is_loopback(const char *host)
 }
 
 /* Does the request stay on this host, or is it encrypted? */
-static bool is_safe(const struct vbd_ctl_http *http)
+static bool may_send_token(const struct vbd_ctl_http *http)
 {
 	return http->unix_path || strncmp(http->base, "https:", 6) == 0 ||
-	       is_loopback(host_in(http->base));
+	       is_loopback(host_of_url(http->base));
 }
 
-static void take_url(struct vbd_ctl_http *http, const char *url)
+static void set_address(struct vbd_ctl_http *http, const char *url)
 {
 	if (strncmp(url, "unix:", 5) == 0) {
 		if (url[5] != '/')
@@ -179,7 +179,7 @@ static void take_url(struct vbd_ctl_http *http, const char *url)
 		return;
 	}
 	/* libcurl reads "10.76.1" as another address than its writer means. */
-	http->base = vbd_addr_is_host(host_in(url)) ? base_of(url) : NULL;
+	http->base = vbd_addr_is_host(host_of_url(url)) ? normalize_url(url) : NULL;
 	if (!http->base)
 		vbd_ctl_usage("\"%s\" is not an address of verbsd: use https://HOST:PORT, "
 			      "http://HOST:PORT or unix:/PATH",
@@ -193,10 +193,10 @@ void vbd_ctl_http_init(
 		.patience_s = ANSWER_WITHIN_S,
 		.credentials = *credentials};
 	http->curl = vbd_ctl_keep(curl_easy_init(), curl_easy_cleanup);
-	take_url(http, url);
+	set_address(http, url);
 	check_files(credentials);
 	find_token(http);
-	if (http->token && !is_safe(http) && !credentials->insecure)
+	if (http->token && !may_send_token(http) && !credentials->insecure)
 		vbd_ctl_usage("the token would go to %s in clear, for whoever sees the network: "
 			      "use https://, or --insecure if that may be",
 			http->shown);
@@ -291,7 +291,7 @@ static struct curl_slist *header_add(struct curl_slist *headers, const char *tex
 	return vbd_ctl_must(curl_slist_append(headers, text));
 }
 
-static struct curl_slist *headers_of(
+static struct curl_slist *make_headers(
 	const struct vbd_ctl_http *http, const struct vbd_ctl_request *request)
 {
 	struct curl_slist *headers = header_add(NULL, "Accept: application/json, */*;q=0.5");
@@ -378,7 +378,7 @@ static void set_limits(CURL *curl, struct exchange *exchange, long patience_s)
 
 /* Maps libcurl's result to an outcome. An error response counts as an answer even if the server
  * then closes the connection, as it does during long uploads. */
-static enum vbd_ctl_outcome judge(const struct exchange *exchange, CURLcode code,
+static enum vbd_ctl_outcome outcome_of_curl(const struct exchange *exchange, CURLcode code,
 	const struct vbd_ctl_answer *answer, const char *text, char **ret_why)
 {
 	const char *scheme = NULL;
@@ -416,7 +416,7 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	char *url = vbd_ctl_format("%s%s", http->base, request->path);
 	char *json =
 		request->body ? vbd_ctl_keep(json_dumps(request->body, JSON_COMPACT), free) : NULL;
-	struct curl_slist *headers = headers_of(http, request);
+	struct curl_slist *headers = make_headers(http, request);
 	char error_text[CURL_ERROR_SIZE] = "";
 	enum vbd_ctl_outcome outcome;
 	curl_off_t retry_after = 0;
@@ -441,7 +441,7 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	ret_answer->retry_after_s = retry_after;
 	curl_easy_getinfo(http->curl, CURLINFO_CONTENT_TYPE, &type);
 	ret_answer->content_type = vbd_ctl_format("%s", type ? type : "");
-	outcome = judge(&exchange, code, ret_answer, error_text, ret_why);
+	outcome = outcome_of_curl(&exchange, code, ret_answer, error_text, ret_why);
 	/* error_text is on the stack and the handle lives on. */
 	curl_easy_setopt(http->curl, CURLOPT_ERRORBUFFER, NULL);
 	curl_slist_free_all(headers);
@@ -545,7 +545,7 @@ json_t *vbd_ctl_answer_json(const struct vbd_ctl_answer *answer)
 }
 
 /* The ID of "KIND/ID", as verbsd and verbsctl print an object of @collection; else @ref. */
-static const char *id_of(const char *collection, const char *ref)
+static const char *id_in_ref(const char *collection, const char *ref)
 {
 	const char *kind = strrchr(collection, '/') + 1;
 	size_t len = strcspn(ref, "/");
@@ -560,5 +560,5 @@ static const char *id_of(const char *collection, const char *ref)
 char *vbd_ctl_path(const char *collection, const char *ref, const char *tail)
 {
 	return vbd_ctl_format(
-		"%s/%s%s", collection, vbd_ctl_text_percent(id_of(collection, ref)), tail);
+		"%s/%s%s", collection, vbd_ctl_text_percent(id_in_ref(collection, ref)), tail);
 }

@@ -52,14 +52,14 @@ uint64_t vbd_ctl_json_uint(const json_t *object, const char *path)
 	return (uint64_t)json_integer_value(vbd_ctl_json_at(object, path));
 }
 
-static void release(void *json)
+static void release_json(void *json)
 {
 	json_decref(json);
 }
 
 json_t *vbd_ctl_json_keep(json_t *json)
 {
-	return json ? vbd_ctl_keep(json, release) : NULL;
+	return json ? vbd_ctl_keep(json, release_json) : NULL;
 }
 
 json_t *vbd_ctl_json_new(void)
@@ -107,7 +107,7 @@ void vbd_ctl_json_set(json_t *object, const char *path, json_t *value)
 		vbd_ctl_must(NULL);
 }
 
-static void put(FILE *out, const json_t *value, size_t flags)
+static void put_json(FILE *out, const json_t *value, size_t flags)
 {
 	char *text = vbd_ctl_keep(json_dumps(value, flags | JSON_ENCODE_ANY), free);
 
@@ -121,15 +121,15 @@ void vbd_ctl_json_set_text(json_t *object, const char *path, const char *text)
 
 void vbd_ctl_json_put(FILE *out, const json_t *value)
 {
-	put(out, value, JSON_INDENT(2));
+	put_json(out, value, JSON_INDENT(2));
 }
 
 void vbd_ctl_json_put_line(FILE *out, const json_t *value)
 {
-	put(out, value, JSON_COMPACT);
+	put_json(out, value, JSON_COMPACT);
 }
 
-static uint64_t sum_of(const json_t *counters, const char *const *paths, size_t count)
+static uint64_t sum_members(const json_t *counters, const char *const *paths, size_t count)
 {
 	uint64_t sum = 0;
 
@@ -143,12 +143,12 @@ uint64_t vbd_ctl_sent_bytes(const json_t *counters)
 	static const char *const paths[] = {
 		"send.bytes", "send_imm.bytes", "write.bytes", "write_imm.bytes"};
 
-	return sum_of(counters, paths, VBD_ARRAY_LEN(paths));
+	return sum_members(counters, paths, VBD_ARRAY_LEN(paths));
 }
 
 uint64_t vbd_ctl_received_bytes(const json_t *counters)
 {
 	static const char *const paths[] = {"recv.bytes", "read.bytes"};
 
-	return sum_of(counters, paths, VBD_ARRAY_LEN(paths));
+	return sum_members(counters, paths, VBD_ARRAY_LEN(paths));
 }

@@ -41,8 +41,8 @@ json_t *vbd_ctl_json_keep(json_t *json);
 /** vbd_ctl_json_new - an empty object, which is kept */
 json_t *vbd_ctl_json_new(void);
 
-/** vbd_ctl_json_ref - a number for an id, else a string for a name: a reference for
- * vbd_ctl_json_set() */
+/** vbd_ctl_json_ref - JSON that refers to an object: a number if @text is an id, else a string; for
+ * vbd_ctl_json_set(), which takes it over */
 json_t *vbd_ctl_json_ref(const char *text);
 
 /**

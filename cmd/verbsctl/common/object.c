@@ -10,7 +10,7 @@
 
 /* "rq depth" of "rq_depth", behind @prefix; without the last @unit_len characters; safe for a
  * terminal. */
-static char *label_of(const char *prefix, const char *name, size_t unit_len)
+static char *member_label(const char *prefix, const char *name, size_t unit_len)
 {
 	char *label = vbd_ctl_text_safe(vbd_ctl_format(
 		"%s%s%.*s", prefix, *prefix ? " " : "", (int)(strlen(name) - unit_len), name));
@@ -20,7 +20,7 @@ static char *label_of(const char *prefix, const char *name, size_t unit_len)
 	return label;
 }
 
-static bool is_list_of_objects(const json_t *value)
+static bool is_list_of_inner(const json_t *value)
 {
 	return vbd_ctl_is_inner(json_array_get(value, 0));
 }
@@ -48,7 +48,7 @@ static bool is_short(json_t *object, bool sentences)
 
 	json_object_foreach(object, name, value)
 	{
-		if (vbd_ctl_is_inner(value) || is_list_of_objects(value) ||
+		if (vbd_ctl_is_inner(value) || is_list_of_inner(value) ||
 			(!sentences && has_sentence(value)))
 			return false;
 	}
@@ -72,7 +72,7 @@ static void put_joined(const char *label, json_t *object, vbd_ctl_cell_fn cell)
 
 		if (!json_is_null(value))
 			joined = vbd_ctl_format("%s%s%s %s", joined, *joined ? ", " : "",
-				label_of("", name, unit_len), (cell ? cell : own)(value));
+				member_label("", name, unit_len), (cell ? cell : own)(value));
 		happened = happened || !json_is_integer(value) || json_integer_value(value) != 0;
 	}
 	if (happened && *joined)
@@ -92,10 +92,10 @@ static void put_members(json_t *object, const char *prefix, const json_t *around
 		size_t unit_len = vbd_ctl_cell_for(name, &cell);
 		char *label;
 
-		if (json_is_null(value) || is_list_of_objects(value) ||
+		if (json_is_null(value) || is_list_of_inner(value) ||
 			json_equal(value, json_object_get(around, name)))
 			continue;
-		label = label_of(prefix, name, unit_len);
+		label = member_label(prefix, name, unit_len);
 		if (vbd_ctl_is_inner(value) && is_short(value, false))
 			put_joined(label, value, unit_len ? cell : NULL);
 		else if (vbd_ctl_is_inner(value))
@@ -156,9 +156,9 @@ static void put_lists(json_t *object, const char *prefix)
 
 	json_object_foreach(object, name, value)
 	{
-		char *label = label_of(prefix, name, 0);
+		char *label = member_label(prefix, name, 0);
 
-		if (is_list_of_objects(value))
+		if (is_list_of_inner(value))
 			put_list(label, value);
 		else if (vbd_ctl_is_inner(value))
 			put_lists(value, label);

@@ -146,7 +146,7 @@ static bool is_unsafe(uint32_t c)
 
 /* The text with what is unsafe escaped. In JSON, only \u is an escape, and what stands between
  * strings stays. */
-static char *escaped(const char *text, size_t len_bytes, bool json)
+static char *escape_text(const char *text, size_t len_bytes, bool json)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	char *safe = NULL;
@@ -175,17 +175,17 @@ static char *escaped(const char *text, size_t len_bytes, bool json)
 
 char *vbd_ctl_text_safe(const char *text)
 {
-	return escaped(text, strlen(text), false);
+	return escape_text(text, strlen(text), false);
 }
 
 char *vbd_ctl_text_safe_bytes(const char *text, size_t len_bytes)
 {
-	return escaped(text, len_bytes, false);
+	return escape_text(text, len_bytes, false);
 }
 
 char *vbd_ctl_text_safe_json(const char *json)
 {
-	return escaped(json, strlen(json), true);
+	return escape_text(json, strlen(json), true);
 }
 
 char *vbd_ctl_text_percent(const char *text)
@@ -204,7 +204,7 @@ char *vbd_ctl_text_percent(const char *text)
 }
 
 /* The length in bytes of the character at @text, and its width in columns. */
-static size_t char_at(const char *text, mbstate_t *state, size_t *ret_columns)
+static size_t measure_char(const char *text, mbstate_t *state, size_t *ret_columns)
 {
 	wchar_t wide;
 	size_t n = mbrtowc(&wide, text, strlen(text), state);
@@ -228,14 +228,14 @@ size_t vbd_ctl_text_columns(const char *text)
 	size_t columns;
 
 	while (*text) {
-		text += char_at(text, &state, &columns);
+		text += measure_char(text, &state, &columns);
 		total += columns;
 	}
 	return total;
 }
 
 /* Number of bytes of @text that fit into @columns, and their width in columns. */
-static size_t fitting(const char *text, size_t columns, size_t *ret_taken)
+static size_t fitting_length(const char *text, size_t columns, size_t *ret_taken)
 {
 	mbstate_t state = {0};
 	size_t len = 0;
@@ -243,7 +243,7 @@ static size_t fitting(const char *text, size_t columns, size_t *ret_taken)
 
 	*ret_taken = 0;
 	while (text[len]) {
-		size_t n = char_at(text + len, &state, &taken);
+		size_t n = measure_char(text + len, &state, &taken);
 
 		if (*ret_taken + taken > columns)
 			break;
@@ -257,7 +257,7 @@ char *vbd_ctl_text_fit(const char *text, size_t columns, bool right)
 {
 	bool cut = vbd_ctl_text_columns(text) > columns;
 	size_t taken;
-	size_t len = fitting(text, cut && columns ? columns - 1 : columns, &taken);
+	size_t len = fitting_length(text, cut && columns ? columns - 1 : columns, &taken);
 	int space;
 
 	if (cut && columns)
@@ -275,7 +275,7 @@ static void wrap_line(FILE *out, const char *line, size_t len, size_t columns, s
 	size_t taken;
 
 	while (vbd_ctl_text_columns(at) > room) {
-		size_t end = fitting(at, room, &taken);
+		size_t end = fitting_length(at, room, &taken);
 		size_t word = end;
 
 		while (word && at[word] != ' ')

@@ -31,7 +31,7 @@ static FILE *view_out(void)
 }
 
 /* The name of a colour in libsmartcols, or NULL. */
-static const char *color_of(const char *state)
+static const char *state_color(const char *state)
 {
 	if (vbd_ctl_is_word("established listening ready present active done ok up", state))
 		return "green";
@@ -63,7 +63,7 @@ static bool is_in_rows(const struct column *column, const json_t *rows, bool num
 }
 
 /* The column "TITLE=field". */
-static struct column column_of(const char *text, const json_t *rows)
+static struct column parse_column(const char *text, const json_t *rows)
 {
 	const char *equals = strchr(text, '=');
 	struct column column = {.title = vbd_ctl_format("%.*s", (int)(equals - text), text)};
@@ -92,7 +92,7 @@ static void add_row(
 
 	for (size_t i = 0; i < count; i++) {
 		char *text = columns[i].field.cell(vbd_ctl_field_value(&columns[i].field, row));
-		const char *color = columns[i].state ? color_of(text) : NULL;
+		const char *color = columns[i].state ? state_color(text) : NULL;
 
 		if (color && scols_cell_set_color(scols_line_get_cell(line, i), color) < 0)
 			vbd_ctl_must(NULL);
@@ -113,7 +113,7 @@ void vbd_ctl_table_put(const char *columns, const json_t *rows, bool color)
 	while (count < COLUMNS_MAX && (word = vbd_ctl_word(columns, count))) {
 		struct column *column = &parsed[count++];
 
-		*column = column_of(word, rows);
+		*column = parse_column(word, rows);
 		vbd_ctl_must(scols_table_new_column(table, column->title, 0, column->flags));
 	}
 	for (size_t i = 0; i < json_array_size(rows); i++)
@@ -132,7 +132,7 @@ void vbd_ctl_labels(enum vbd_ctl_labels labels)
 }
 
 /* "  label         text"; "" if the label is only measured. */
-static const char *line_of(const char *label, const char *text)
+static const char *format_line(const char *label, const char *text)
 {
 	if (!measures_labels)
 		return vbd_ctl_format("  %-*s %s\n", (int)label_columns, label, text);
@@ -144,13 +144,13 @@ static const char *line_of(const char *label, const char *text)
 /* Prints a line of a block. @text is safe for a terminal. */
 static void put_line(const char *label, const char *text)
 {
-	fputs(line_of(label, text), view_out());
+	fputs(format_line(label, text), view_out());
 }
 
 void vbd_ctl_label_put(const char *label, const char *text)
 {
 	fputs(vbd_ctl_text_wrap(
-		      line_of(label, vbd_ctl_text_safe(text)), LINE_COLUMNS, label_columns + 3),
+		      format_line(label, vbd_ctl_text_safe(text)), LINE_COLUMNS, label_columns + 3),
 		view_out());
 }
 
@@ -210,7 +210,7 @@ void vbd_ctl_title_put(const char *kind, const json_t *object, bool color)
 {
 	char *name = object_name(kind, object);
 	char *state = vbd_ctl_cell_text(vbd_ctl_json_at(object, "state"));
-	const char *shade = color ? color_of(state) : NULL;
+	const char *shade = color ? state_color(state) : NULL;
 
 	if (shade)
 		fprintf(view_out(), "%s  \033[%dm%s\033[0m\n", name,
@@ -252,7 +252,7 @@ static unsigned int terminal_columns(void)
 	return size.ws_col;
 }
 
-static char *bar_of(uint64_t done_bytes, uint64_t total_bytes)
+static char *format_bar(uint64_t done_bytes, uint64_t total_bytes)
 {
 	char bar[BAR_COLUMNS + 1];
 	double share = (double)done_bytes / (double)total_bytes;
@@ -269,11 +269,11 @@ static char *bar_of(uint64_t done_bytes, uint64_t total_bytes)
 	return vbd_ctl_format("%3d%% [%s] ", (int)(share * 100), bar);
 }
 
-static void draw(
+static void draw_progress(
 	struct vbd_ctl_progress *progress, uint64_t done_bytes, uint64_t total_bytes, uint64_t ns)
 {
 	size_t kept = vbd_ctl_kept();
-	char *bar = total_bytes ? bar_of(done_bytes, total_bytes) : vbd_ctl_format("%s", "");
+	char *bar = total_bytes ? format_bar(done_bytes, total_bytes) : vbd_ctl_format("%s", "");
 	char *done = vbd_ctl_text_of_bytes(done_bytes);
 	char *rate = vbd_ctl_text_of_bytes((uint64_t)((double)done_bytes * 1e9 / (double)ns));
 	char *line = total_bytes || done_bytes
@@ -298,7 +298,7 @@ void vbd_ctl_progress_update(
 		return;
 	progress->shown = true;
 	progress->drawn_ns = now_ns;
-	draw(progress, done_bytes, total_bytes, now_ns - progress->start_ns);
+	draw_progress(progress, done_bytes, total_bytes, now_ns - progress->start_ns);
 }
 
 void vbd_ctl_progress_fini(struct vbd_ctl_progress *progress)

@@ -35,7 +35,7 @@ static void put_line(size_t line, enum vbd_ctl_style style, const char *text)
 	vbd_ctl_screen_put(line, 0, vbd_ctl_screen_columns(), style, vbd_ctl_text_safe(text));
 }
 
-static char *uptime_of(const json_t *stats)
+static char *uptime_text(const json_t *stats)
 {
 	uint64_t s = vbd_ctl_json_uint(stats, "uptime_ms") / 1000;
 
@@ -53,7 +53,7 @@ static void draw_title(const struct vbd_ctl_top_picture *picture)
 	put_line(0, VBD_CTL_STYLE_BOLD,
 		vbd_ctl_format("verbsd%s at %s%s%s", version, picture->server,
 			picture->stats ? ", up " : "",
-			picture->stats ? uptime_of(picture->stats) : ""));
+			picture->stats ? uptime_text(picture->stats) : ""));
 }
 
 static void draw_summary(const struct vbd_ctl_top_picture *picture)
@@ -74,7 +74,7 @@ static void draw_summary(const struct vbd_ctl_top_picture *picture)
 			(unsigned long long)(ended - failed), (unsigned long long)failed));
 }
 
-static char *order_of(
+static char *order_text(
 	const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
 {
 	const char *name = vbd_ctl_top_columns[view->sort].name;
@@ -104,7 +104,7 @@ static void draw_news(
 	else if (picture->news)
 		put_line(2, VBD_CTL_STYLE_BOLD, picture->news);
 	else if (view->page == VBD_CTL_TOP_LIST)
-		put_line(2, VBD_CTL_STYLE_PLAIN, order_of(view, picture));
+		put_line(2, VBD_CTL_STYLE_PLAIN, order_text(view, picture));
 }
 
 static enum vbd_ctl_style style_of_state(const json_t *row)

@@ -33,7 +33,7 @@ static void set_number(json_t *row, const char *path, double value)
 	vbd_ctl_json_set(row, path, json_real(value));
 }
 
-static double number_of(const json_t *row, const char *path)
+static double number_at(const json_t *row, const char *path)
 {
 	return json_number_value(vbd_ctl_json_at(row, path));
 }
@@ -79,8 +79,8 @@ static void set_rates(json_t *row, const json_t *before, double seconds)
 	if (vbd_ctl_json_is(row, "state", "closed") || vbd_ctl_json_is(row, "state", "failed"))
 		return;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rates); i++) {
-		double now = number_of(row, rates[i].total);
-		double old = number_of(before, rates[i].total);
+		double now = number_at(row, rates[i].total);
+		double old = number_at(before, rates[i].total);
 		json_t *last = vbd_ctl_json_at(before, rates[i].rate);
 
 		/* A counter that decreased was restarted: its rate is unknown. */
@@ -108,8 +108,8 @@ void vbd_ctl_rows_init(json_t *connections, const json_t *cqs, uint64_t at_ns,
 		set_totals(row);
 		if (old)
 			set_rates(row, old, seconds);
-		ret_rows->sent_rate += number_of(row, "top.sent_rate");
-		ret_rows->received_rate += number_of(row, "top.recv_rate");
+		ret_rows->sent_rate += number_at(row, "top.sent_rate");
+		ret_rows->received_rate += number_at(row, "top.recv_rate");
 		vbd_ctl_json_set(
 			ret_rows->by_id, vbd_ctl_top_cell(row, VBD_CTL_TOP_ID), json_incref(row));
 	}
@@ -207,7 +207,7 @@ static size_t total_width(const struct vbd_ctl_top_layout *layout, bool least)
 }
 
 /* Removes the least important column. Returns false if only one is left. */
-static bool drop_one(struct vbd_ctl_top_layout *layout)
+static bool remove_column(struct vbd_ctl_top_layout *layout)
 {
 	size_t dropped = VBD_CTL_TOP_ID;
 
@@ -224,7 +224,7 @@ static bool drop_one(struct vbd_ctl_top_layout *layout)
 
 /* Makes the widest column that is above its least width one narrower. Returns false if there is
  * none. */
-static bool narrow_one(struct vbd_ctl_top_layout *layout)
+static bool narrow_column(struct vbd_ctl_top_layout *layout)
 {
 	size_t widest = VBD_CTL_TOP_COLUMN_END;
 
@@ -249,9 +249,9 @@ struct vbd_ctl_top_layout vbd_ctl_top_layout(
 		if (i != VBD_CTL_TOP_END_CODE || ended)
 			layout.width[i] = wanted_width(rows, count, (enum vbd_ctl_top_column)i);
 	}
-	while (total_width(&layout, true) > columns && drop_one(&layout))
+	while (total_width(&layout, true) > columns && remove_column(&layout))
 		;
-	while (total_width(&layout, false) > columns && narrow_one(&layout))
+	while (total_width(&layout, false) > columns && narrow_column(&layout))
 		;
 	return layout;
 }
@@ -259,7 +259,7 @@ struct vbd_ctl_top_layout vbd_ctl_top_layout(
 /* --- the view ------------------------------------------------------------------------------ */
 
 /* Whether a text of the row, or its id, contains @filter in any case. */
-static bool matches(const json_t *row, const char *filter)
+static bool row_matches(const json_t *row, const char *filter)
 {
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
 		if (vbd_ctl_top_columns[i].form <= VBD_CTL_TOP_WHOLE &&
@@ -271,7 +271,7 @@ static bool matches(const json_t *row, const char *filter)
 
 /* Negative if the first row comes first. An unknown value comes last in either order; rows with
  * equal values are ordered by id. */
-static int compare(const void *first, const void *second, void *arg)
+static int compare_rows(const void *first, const void *second, void *arg)
 {
 	const struct vbd_ctl_top_view *view = arg;
 	const struct vbd_ctl_top_column_spec *column = &vbd_ctl_top_columns[view->sort];
@@ -293,11 +293,11 @@ static int compare(const void *first, const void *second, void *arg)
 		return !of_a - !of_b;
 	if (order)
 		return falling ? -order : order;
-	return (int)(number_of(a, "id") > number_of(b, "id")) -
-	       (int)(number_of(a, "id") < number_of(b, "id"));
+	return (int)(number_at(a, "id") > number_at(b, "id")) -
+	       (int)(number_at(a, "id") < number_at(b, "id"));
 }
 
-static void choose(struct vbd_ctl_top_view *view, size_t at)
+static void choose_row(struct vbd_ctl_top_view *view, size_t at)
 {
 	if (at >= view->shown_count)
 		at = view->shown_count ? view->shown_count - 1 : 0;
@@ -317,10 +317,10 @@ void vbd_ctl_top_view_take(struct vbd_ctl_top_view *view, const struct vbd_ctl_r
 	view->shown_count = 0;
 	json_object_foreach(rows->by_id, id, row)
 	{
-		if (matches(row, view->filter))
+		if (row_matches(row, view->filter))
 			view->shown[view->shown_count++] = row;
 	}
-	qsort_r(view->shown, view->shown_count, sizeof(json_t *), compare, view);
+	qsort_r(view->shown, view->shown_count, sizeof(json_t *), compare_rows, view);
 	for (size_t i = 0; i < view->shown_count; i++) {
 		if (view->holds && vbd_ctl_json_uint(view->shown[i], "id") == view->chosen)
 			at = i;
@@ -328,7 +328,7 @@ void vbd_ctl_top_view_take(struct vbd_ctl_top_view *view, const struct vbd_ctl_r
 	vbd_ctl_release(kept);
 	/* The detail page keeps showing its connection after the list has lost it. */
 	if (view->page != VBD_CTL_TOP_DETAIL)
-		choose(view, at);
+		choose_row(view, at);
 }
 
 /* Removes the last character with all its bytes. */
@@ -342,7 +342,7 @@ static void filter_shorten(char *filter)
 		filter[len - 1] = '\0';
 }
 
-static void type(struct vbd_ctl_top_view *view, int key)
+static void edit_filter(struct vbd_ctl_top_view *view, int key)
 {
 	size_t len = strlen(view->filter);
 
@@ -360,7 +360,7 @@ static void type(struct vbd_ctl_top_view *view, int key)
 }
 
 /* The new position after a movement key at @at of @count; -1 for other keys. */
-static long moved(int key, size_t at, size_t count, size_t page_lines)
+static long position_after_key(int key, size_t at, size_t count, size_t page_lines)
 {
 	size_t page = page_lines > 1 ? page_lines - 1 : 1;
 
@@ -390,11 +390,11 @@ static long moved(int key, size_t at, size_t count, size_t page_lines)
 /* Returns whether other data has to be fetched. */
 static bool list_key(struct vbd_ctl_top_view *view, int key, size_t page_lines)
 {
-	long at = moved(key, view->chosen_at, view->shown_count, page_lines);
+	long at = position_after_key(key, view->chosen_at, view->shown_count, page_lines);
 	enum vbd_ctl_top_column column = vbd_ctl_top_column_of(NULL, key);
 
 	if (at >= 0) {
-		choose(view, (size_t)at);
+		choose_row(view, (size_t)at);
 		view->holds = view->chosen_at > 0;
 	} else if (column != VBD_CTL_TOP_COLUMN_END) {
 		view->reverse = column == view->sort && !view->reverse;
@@ -425,7 +425,7 @@ static bool list_key(struct vbd_ctl_top_view *view, int key, size_t page_lines)
 static void other_page_key(struct vbd_ctl_top_view *view, int key, size_t page_lines)
 {
 	/* Only the drawing knows the number of lines; it limits the position. */
-	long at = moved(key, view->scroll, SIZE_MAX / 4, page_lines);
+	long at = position_after_key(key, view->scroll, SIZE_MAX / 4, page_lines);
 
 	if (at >= 0)
 		view->scroll = (size_t)at;
@@ -442,7 +442,7 @@ bool vbd_ctl_top_view_key(
 	if (key == VBD_CTL_KEY_GONE) {
 		view->quit = true;
 	} else if (view->typing) {
-		type(view, key);
+		edit_filter(view, key);
 	} else if (view->page != VBD_CTL_TOP_LIST) {
 		other_page_key(view, key, page_lines);
 	} else if (key == 'q') {

@@ -123,7 +123,7 @@ void vbd_ctl_screen_show(void)
 	(void)refresh();
 }
 
-static int key_of(int code)
+static int key_of_curses(int code)
 {
 	static const struct {
 		int code;
@@ -157,7 +157,7 @@ int vbd_ctl_screen_key(unsigned int timeout_ms)
 	int key;
 
 	timeout((int)timeout_ms);
-	key = key_of(getch());
+	key = key_of_curses(getch());
 	/* If the terminal is gone, reads fail at once, and the caller would loop. */
 	if (key == VBD_CTL_KEY_NONE && poll(&terminal, 1, 0) > 0 &&
 		(terminal.revents & (POLLHUP | POLLERR | POLLNVAL)))

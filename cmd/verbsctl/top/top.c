@@ -39,7 +39,7 @@ struct top {
 	uint64_t drawn_ns;
 };
 
-static void draw(struct top *top)
+static void draw_top(struct top *top)
 {
 	uint64_t now_ns = vbd_clock_mono_ns();
 	bool slow = top->asked_ns && now_ns - top->asked_ns > SLOW_NS;
@@ -62,7 +62,7 @@ static void draw(struct top *top)
 }
 
 /* Waits up to @wait_ms for a key and handles it. */
-static void take_key(struct top *top, unsigned int wait_ms)
+static void handle_key(struct top *top, unsigned int wait_ms)
 {
 	int key = vbd_ctl_screen_key(wait_ms);
 
@@ -70,18 +70,18 @@ static void take_key(struct top *top, unsigned int wait_ms)
 		return;
 	if (vbd_ctl_top_view_key(&top->view, &top->rows, key, vbd_ctl_top_page_lines()))
 		top->refetch = true;
-	draw(top);
+	draw_top(top);
 }
 
 /* Handles keys while a request is under way, so that they work even if the server does not
  * answer. */
-static bool on_idle(void *arg)
+static bool on_request_idle(void *arg)
 {
 	struct top *top = arg;
 
-	take_key(top, 0);
+	handle_key(top, 0);
 	if (vbd_clock_mono_ns() - top->drawn_ns > REDRAW_NS)
-		draw(top);
+		draw_top(top);
 	return !top->view.quit;
 }
 
@@ -94,7 +94,7 @@ static void set_text(char **owned, const char *text)
 	*owned = copy;
 }
 
-static void tell_trouble(struct top *top, enum vbd_ctl_outcome outcome,
+static void set_trouble(struct top *top, enum vbd_ctl_outcome outcome,
 	const struct vbd_ctl_answer *answer, const char *why)
 {
 	const char *title = vbd_ctl_json_text(vbd_ctl_answer_json(answer), "title");
@@ -107,10 +107,10 @@ static void tell_trouble(struct top *top, enum vbd_ctl_outcome outcome,
 }
 
 /* GETs @path. Prints nothing: on an error sets top->trouble and returns NULL. */
-static json_t *get(struct top *top, const char *path, long *ret_status)
+static json_t *get_json(struct top *top, const char *path, long *ret_status)
 {
 	const struct vbd_ctl_request request = {
-		.method = "GET", .path = path, .idle = on_idle, .idle_arg = top};
+		.method = "GET", .path = path, .idle = on_request_idle, .idle_arg = top};
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_outcome outcome;
 	json_t *json = NULL;
@@ -120,7 +120,7 @@ static json_t *get(struct top *top, const char *path, long *ret_status)
 	if (outcome == VBD_CTL_ANSWERED && answer.status == 200)
 		json = vbd_ctl_answer_json(&answer);
 	if (!json)
-		tell_trouble(top, outcome, &answer, why);
+		set_trouble(top, outcome, &answer, why);
 	*ret_status = answer.status;
 	return json;
 }
@@ -136,7 +136,7 @@ static void set_json(json_t **owned, json_t *json)
 static bool fetch_stats(struct top *top)
 {
 	long status;
-	json_t *stats = get(top, "/v1/stats", &status);
+	json_t *stats = get_json(top, "/v1/stats", &status);
 	const char *before = vbd_ctl_json_text(top->stats, "server_id");
 	bool goes_on = before && vbd_ctl_json_is(stats, "server_id", before);
 
@@ -151,7 +151,7 @@ static bool fetch_stats(struct top *top)
 		return true;
 	vbd_ctl_rows_fini(&top->rows);
 	vbd_ctl_top_view_take(&top->view, &top->rows);
-	set_json(&top->index, get(top, "/v1", &status));
+	set_json(&top->index, get_json(top, "/v1", &status));
 	return top->index;
 }
 
@@ -161,7 +161,7 @@ static json_t *get_list(struct top *top)
 	long status;
 	char *path = vbd_ctl_format(
 		"/v1/connections" LIST_QUERY "%s%s", top->knows_rtt ? ",rtt" : "", state);
-	json_t *list = get(top, path, &status);
+	json_t *list = get_json(top, path, &status);
 
 	if (list || status != 400 || !top->knows_rtt)
 		return list;
@@ -175,7 +175,7 @@ static bool fetch_list(struct top *top)
 	long status;
 	json_t *list = get_list(top);
 	uint64_t at_ns = vbd_clock_mono_ns();
-	json_t *cqs = list ? get(top, CQ_PATH, &status) : NULL;
+	json_t *cqs = list ? get_json(top, CQ_PATH, &status) : NULL;
 	struct vbd_ctl_rows rows;
 
 	if (cqs) {
@@ -195,11 +195,11 @@ static bool fetch_detail(struct top *top)
 	uint64_t id = top->view.chosen;
 	char *path = vbd_ctl_format("/v1/connections/%llu", (unsigned long long)id);
 	long status;
-	json_t *connection = get(top, path, &status);
+	json_t *connection = get_json(top, path, &status);
 	json_t *timeline =
-		connection ? get(top, vbd_ctl_format("%s/timeline", path), &status) : NULL;
+		connection ? get_json(top, vbd_ctl_format("%s/timeline", path), &status) : NULL;
 	json_t *explanation =
-		connection ? get(top, vbd_ctl_format("%s/explain", path), &status) : NULL;
+		connection ? get_json(top, vbd_ctl_format("%s/explain", path), &status) : NULL;
 	size_t text_len = 0;
 	FILE *out;
 
@@ -218,7 +218,7 @@ static bool fetch_detail(struct top *top)
 }
 
 /* Fetches everything that the current page shows. On an error the old data stays. */
-static void fetch(struct top *top)
+static void fetch_page_data(struct top *top)
 {
 	bool fresh;
 
@@ -233,7 +233,7 @@ static void fetch(struct top *top)
 	top->fresh_ns = vbd_clock_mono_ns();
 }
 
-static void run(struct top *top, uint64_t interval_ms)
+static void run_top(struct top *top, uint64_t interval_ms)
 {
 	size_t kept = vbd_ctl_kept();
 
@@ -241,10 +241,10 @@ static void run(struct top *top, uint64_t interval_ms)
 		uint64_t next_ns = vbd_clock_mono_ns() + interval_ms * VBD_NS_PER_MS;
 		uint64_t now_ns;
 
-		fetch(top);
-		draw(top);
+		fetch_page_data(top);
+		draw_top(top);
 		while (!top->view.quit && !top->refetch && (now_ns = vbd_clock_mono_ns()) < next_ns)
-			take_key(top, (unsigned int)((next_ns - now_ns) / VBD_NS_PER_MS) + 1);
+			handle_key(top, (unsigned int)((next_ns - now_ns) / VBD_NS_PER_MS) + 1);
 		vbd_ctl_release(kept);
 	}
 }
@@ -277,7 +277,7 @@ static uint64_t take_options(struct top *top)
 	return interval_ms;
 }
 
-static void fini(struct top *top)
+static void free_top(struct top *top)
 {
 	vbd_ctl_top_view_fini(&top->view);
 	vbd_ctl_rows_fini(&top->rows);
@@ -301,7 +301,7 @@ void vbd_ctl_top(struct vbd_ctl *ctl)
 	if (!vbd_ctl_screen_open(ctl->color))
 		vbd_ctl_refuse(&ctl->args, "a terminal of this type (TERM) is not known here, or "
 					   "can't move its cursor; " ELSEWHERE);
-	run(&top, interval_ms);
+	run_top(&top, interval_ms);
 	vbd_ctl_screen_close();
-	fini(&top);
+	free_top(&top);
 }
