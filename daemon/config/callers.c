@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of callers, and the file that fills it. A file of a thousand callers needs the line of
- * each value in its errors. */
+/* The list of callers, and callers_file. Each error names the line of its value, since the file may
+ * have a thousand callers. */
 #include "daemon/config/callers.h"
 
 #include "base/text.h"
@@ -67,7 +67,7 @@ enum vbd_status vbd_callers_find_group(
 	struct group group, *found = NULL;
 	char room[16384];
 
-	/* A group whose members do not fit is still found: only its id is needed. */
+	/* A group whose members do not fit into `room` is found too: only its id is needed. */
 	if (getgrnam_r(name, &group, room, sizeof(room), &found) == 0 && found) {
 		*ret_gid = found->gr_gid;
 		return VBD_OK;
@@ -90,14 +90,14 @@ struct member {
 struct reader {
 	struct vbd_yaml yaml;
 	struct vbd_caller_list *list;
-	const struct member *member; /* that is read */
-	uint64_t expires_wall_s;     /* of the tokens of the caller that is read; 0: never */
+	const struct member *member; /* the member that is being read */
+	uint64_t expires_wall_s;     /* of the tokens of the caller that is being read; 0: never */
 };
 
 #define BAD_VALUE(reader, value, ...) \
 	vbd_yaml_refuse(&(reader)->yaml, value, VBD_E_BAD_VALUE, NULL, __VA_ARGS__)
 
-static struct vbd_caller_entry *newest(const struct reader *reader)
+static struct vbd_caller_entry *newest_entry(const struct reader *reader)
 {
 	return &reader->list->entries[reader->list->n_entries - 1];
 }
@@ -126,13 +126,13 @@ static enum vbd_status set_name(struct reader *reader, const yaml_node_t *value,
 		if (strcmp(list->entries[i].name, text) == 0)
 			return BAD_VALUE(reader, value, "there is a caller '%s' already", text);
 	}
-	(void)snprintf(newest(reader)->name, VBD_CALLER_NAME_BYTES, "%s", text);
+	(void)snprintf(newest_entry(reader)->name, VBD_CALLER_NAME_BYTES, "%s", text);
 	return VBD_OK;
 }
 
 static enum vbd_status set_role(struct reader *reader, const yaml_node_t *value, const char *text)
 {
-	struct vbd_caller_entry *entry = newest(reader);
+	struct vbd_caller_entry *entry = newest_entry(reader);
 
 	if (!vbd_role_parse(text, &entry->role) || entry->role == VBD_ROLE_NONE)
 		return BAD_VALUE(
@@ -146,8 +146,8 @@ static bool same_credential(const struct vbd_credential *a, const struct vbd_cre
 	       memcmp(a->sha256, b->sha256, sizeof(a->sha256)) == 0;
 }
 
-/* One thing must not stand for two callers, nor twice for one. */
-static enum vbd_status know(
+/* A credential must not belong to two callers, nor twice to one. */
+static enum vbd_status add_credential(
 	struct reader *reader, const yaml_node_t *value, struct vbd_credential wanted)
 {
 	struct vbd_caller_list *list = reader->list;
@@ -180,10 +180,10 @@ static enum vbd_status add_token(struct reader *reader, const yaml_node_t *value
 			"token_sha256 has 64 characters of 0-9 a-f, as of verbsd --make-token");
 	for (size_t i = 0; i < VBD_SHA256_BYTES; i++)
 		(void)sscanf(text + 2 * i, "%2" SCNx8, &wanted.sha256[i]);
-	return know(reader, value, wanted);
+	return add_credential(reader, value, wanted);
 }
 
-static bool has_kind(const char *cert_name)
+static bool cert_name_has_kind(const char *cert_name)
 {
 	static const char *const kinds[] = {"CN:", "DNS:", "email:", "URI:"};
 
@@ -200,23 +200,23 @@ static enum vbd_status add_cert(struct reader *reader, const yaml_node_t *value,
 {
 	struct vbd_credential wanted = {.kind = VBD_CREDENTIAL_CERT};
 
-	if (!has_kind(text) || strlen(text) >= sizeof(wanted.cert_name))
+	if (!cert_name_has_kind(text) || strlen(text) >= sizeof(wanted.cert_name))
 		return BAD_VALUE(reader, value,
 			"a name in a certificate is CN:NAME, DNS:NAME, email:ADDRESS or URI:URI, "
 			"with %zu characters at most",
 			sizeof(wanted.cert_name) - 1);
 	(void)snprintf(wanted.cert_name, sizeof(wanted.cert_name), "%s", text);
-	return know(reader, value, wanted);
+	return add_credential(reader, value, wanted);
 }
 
 static enum vbd_status add_uid(struct reader *reader, const yaml_node_t *value, const char *text)
 {
 	uint64_t uid = UINT64_MAX;
 
-	/* The kernel's uid of nobody known is UINT32_MAX. */
+	/* UINT32_MAX is the kernel's uid for an unknown user. */
 	if (!vbd_parse_uint(text, &uid) || uid >= UINT32_MAX)
 		return BAD_VALUE(reader, value, "'%.20s' is not the number of a user", text);
-	return know(reader, value,
+	return add_credential(reader, value,
 		(struct vbd_credential){.kind = VBD_CREDENTIAL_UID, .id = (uint32_t)uid});
 }
 
@@ -227,7 +227,7 @@ static enum vbd_status add_user(struct reader *reader, const yaml_node_t *value,
 
 	if (getpwnam_r(text, &user, room, sizeof(room), &found) != 0 || !found)
 		return BAD_VALUE(reader, value, "there is no user '%.40s'", text);
-	return know(reader, value,
+	return add_credential(reader, value,
 		(struct vbd_credential){.kind = VBD_CREDENTIAL_UID, .id = found->pw_uid});
 }
 
@@ -238,10 +238,10 @@ static enum vbd_status add_group(struct reader *reader, const yaml_node_t *value
 
 	if (vbd_callers_find_group("groups", text, &wanted.id, &cause) != VBD_OK)
 		return BAD_VALUE(reader, value, "%s", cause.text);
-	return know(reader, value, wanted);
+	return add_credential(reader, value, wanted);
 }
 
-/* "+01:00", "Z": the seconds that it is ahead of UTC. */
+/* Parse "+01:00" or "Z" into the seconds that this zone is ahead of UTC. */
 static bool parse_zone(const char *zone, long *ret_ahead_s)
 {
 	int hours = 0, minutes = 0, end = 0;
@@ -272,7 +272,7 @@ static bool parse_time(const char *text, uint64_t *ret_wall_s)
 	known.tm_sec = 0;
 	wall_s = timegm(&known) + tm.tm_sec - ahead_s;
 	*ret_wall_s = wall_s > 0 ? (uint64_t)wall_s : 1; /* 0 is for never */
-	/* A day that the month does not have became one of the next month. */
+	/* timegm(3) moves a day that the month does not have into the next month. */
 	return known.tm_mday == tm.tm_mday;
 }
 
@@ -286,7 +286,7 @@ static enum vbd_status set_expires(
 
 /* --- callers of the file --------------------------------------------------------------------- */
 
-static enum vbd_status set_text(struct vbd_yaml *yaml, const yaml_node_t *value, void *arg)
+static enum vbd_status set_member_text(struct vbd_yaml *yaml, const yaml_node_t *value, void *arg)
 {
 	struct reader *reader = arg;
 	const char *text = vbd_yaml_text(value);
@@ -342,14 +342,14 @@ static enum vbd_status set_member(
 
 	if (strcmp(pair->name, "quotas") == 0)
 		return vbd_yaml_each_pair(
-			yaml, pair->value, pair->name, set_quota, &newest(reader)->quotas);
+			yaml, pair->value, pair->name, set_quota, &newest_entry(reader)->quotas);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(members); i++) {
 		if (strcmp(members[i].name, pair->name) != 0)
 			continue;
 		reader->member = &members[i];
-		return members[i].is_list
-			       ? vbd_yaml_each_item(yaml, pair->value, pair->name, set_text, reader)
-			       : set_text(yaml, pair->value, reader);
+		return members[i].is_list ? vbd_yaml_each_item(yaml, pair->value, pair->name,
+						    set_member_text, reader)
+					  : set_member_text(yaml, pair->value, reader);
 	}
 	return vbd_yaml_refuse(
 		yaml, pair->key, VBD_E_UNKNOWN_FIELD, NULL, "a caller has no '%.40s'", pair->name);
@@ -367,7 +367,8 @@ static enum vbd_status read_caller(struct vbd_yaml *yaml, const yaml_node_t *nod
 		return vbd_yaml_refuse(&reader->yaml, node, VBD_E_TOO_LONG, NULL,
 			"there are more than %d callers", VBD_CALLERS_MAX - 2);
 	status = vbd_yaml_each_pair(yaml, node, "a caller", set_member, reader);
-	if (status == VBD_OK && (!newest(reader)->name[0] || newest(reader)->role == VBD_ROLE_NONE))
+	if (status == VBD_OK &&
+		(!newest_entry(reader)->name[0] || newest_entry(reader)->role == VBD_ROLE_NONE))
 		return vbd_yaml_refuse(&reader->yaml, node, VBD_E_MISSING_FIELD, NULL,
 			"a caller has a name and a role");
 	for (size_t i = first; i < list->n_credentials; i++) {
@@ -434,7 +435,7 @@ static enum vbd_status add_token_file(
 	return VBD_OK;
 }
 
-static enum vbd_status load(
+static enum vbd_status load_callers(
 	const struct vbd_config *config, struct vbd_caller_list *list, struct vbd_error *err)
 {
 	const struct {
@@ -461,30 +462,30 @@ static enum vbd_status load(
 }
 
 /* FNV-1a */
-static void mix(uint64_t *sum, const void *bytes, size_t len)
+static void add_to_sum(uint64_t *sum, const void *bytes, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		*sum = (*sum ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
 }
 
-static void sum_entries(struct vbd_caller_list *list)
+static void set_entry_sums(struct vbd_caller_list *list)
 {
 	for (size_t i = 0; i < list->n_entries; i++) {
 		struct vbd_caller_entry *entry = &list->entries[i];
 
 		entry->sum = UINT64_C(0xcbf29ce484222325);
-		mix(&entry->sum, &entry->role, sizeof(entry->role));
-		mix(&entry->sum, &entry->quotas, sizeof(entry->quotas));
+		add_to_sum(&entry->sum, &entry->role, sizeof(entry->role));
+		add_to_sum(&entry->sum, &entry->quotas, sizeof(entry->quotas));
 	}
 	for (size_t i = 0; i < list->n_credentials; i++) {
 		const struct vbd_credential *from = &list->credentials[i];
 		uint64_t *sum = &list->entries[from->caller].sum;
 
-		mix(sum, &from->kind, sizeof(from->kind));
-		mix(sum, &from->expires_wall_s, sizeof(from->expires_wall_s));
-		mix(sum, &from->id, sizeof(from->id));
-		mix(sum, from->sha256, sizeof(from->sha256));
-		mix(sum, from->cert_name, sizeof(from->cert_name));
+		add_to_sum(sum, &from->kind, sizeof(from->kind));
+		add_to_sum(sum, &from->expires_wall_s, sizeof(from->expires_wall_s));
+		add_to_sum(sum, &from->id, sizeof(from->id));
+		add_to_sum(sum, from->sha256, sizeof(from->sha256));
+		add_to_sum(sum, from->cert_name, sizeof(from->cert_name));
 	}
 	for (size_t i = 0; i < list->n_entries; i++)
 		list->entries[i].sum |= 1;
@@ -494,13 +495,13 @@ enum vbd_status vbd_caller_list_load(
 	const struct vbd_config *config, struct vbd_caller_list *ret, struct vbd_error *err)
 {
 	struct vbd_caller_list list = {0};
-	enum vbd_status status = load(config, &list, err);
+	enum vbd_status status = load_callers(config, &list, err);
 
 	if (status != VBD_OK) {
 		vbd_caller_list_fini(&list);
 		return status;
 	}
-	sum_entries(&list);
+	set_entry_sums(&list);
 	*ret = list;
 	return VBD_OK;
 }

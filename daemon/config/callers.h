@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The callers of the configuration: who they are, and by what they are known. They come from
- * callers_file, from the token files and from the keys for groups.
+ * The callers of the configuration, and their credentials, from callers_file, the token files and
+ * the keys for groups.
  *
  * A token has 128 random bits or more, so its plain SHA-256 tells nothing about it: a slow hash,
  * which passwords need because they can be guessed, would only make each request slow.
@@ -77,7 +77,7 @@ enum vbd_credential_kind {
 	VBD_CREDENTIAL_GID,
 };
 
-/* One thing by which a caller is known. */
+/* A credential: something by which a caller is known. */
 struct vbd_credential {
 	enum vbd_credential_kind kind;
 	size_t caller;		 /* index of the entry */

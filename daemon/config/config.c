@@ -16,8 +16,8 @@ static bool name_ends_with(const struct vbd_config_key *key, const char *end)
 	return len > strlen(end) && strcmp(key->name + len - strlen(end), end) == 0;
 }
 
-/* Parse a number in the unit that the end of the key's name says. Returns what @value should have
- * been, or NULL. */
+/* Parse a number in the unit that the end of the key's name says. Returns NULL, or what @value
+ * should have been. */
 static const char *parse_number(
 	const struct vbd_config_key *key, const char *value, uint64_t *ret_number)
 {
@@ -56,7 +56,7 @@ static enum vbd_status set_number(
 	return VBD_OK;
 }
 
-/* Permissions in octal. A socket has no use for those to execute, and nobody asks for more bits. */
+/* Permissions in octal, without those to execute, which a socket has no use for. */
 static enum vbd_status set_mode(
 	const struct vbd_config_key *key, void *member, const char *value, struct vbd_error *err)
 {
@@ -90,9 +90,9 @@ static enum vbd_status set_text(
 	return VBD_OK;
 }
 
-/* Copy the next of the texts that commas separate and return the text behind it; NULL if it is too
+/* Copy the next item of a list with commas, and return the text behind it; NULL if it is too
  * long. */
-static const char *next_item(const char *value, char *item, size_t size)
+static const char *copy_next_item(const char *value, char *item, size_t size)
 {
 	size_t len = strcspn(value, ",");
 
@@ -104,7 +104,7 @@ static const char *next_item(const char *value, char *item, size_t size)
 }
 
 /* Split "HOST:PORT" or "[HOST]:PORT". */
-static bool split_port(const char *value, char host[80], uint16_t *ret_port)
+static bool split_host_and_port(const char *value, char host[80], uint16_t *ret_port)
 {
 	const char *colon = strrchr(value, ':');
 	size_t host_len;
@@ -128,7 +128,7 @@ static bool split_port(const char *value, char host[80], uint16_t *ret_port)
 	return true;
 }
 
-static const char *take_scheme(const char *text, enum vbd_config_scheme *ret_scheme)
+static const char *parse_scheme(const char *text, enum vbd_config_scheme *ret_scheme)
 {
 	static const char http[] = "http://";
 	static const char https[] = "https://";
@@ -148,11 +148,11 @@ static const char *take_scheme(const char *text, enum vbd_config_scheme *ret_sch
 static bool parse_listen(const char *text, void *ret_listen)
 {
 	struct vbd_config_listen listen = {0};
-	const char *where = take_scheme(text, &listen.scheme);
+	const char *where = parse_scheme(text, &listen.scheme);
 	char host[80];
 	uint16_t port;
 
-	if (strlen(text) >= sizeof(listen.text) || !split_port(where, host, &port) ||
+	if (strlen(text) >= sizeof(listen.text) || !split_host_and_port(where, host, &port) ||
 		!vbd_addr_is_own(host) || !vbd_addr_parse(host, port, &listen.addr))
 		return false;
 	(void)snprintf(listen.text, sizeof(listen.text), "%s", text);
@@ -180,7 +180,7 @@ static enum vbd_status set_list(
 	memset(member, 0, key->size_bytes);
 	for (*count = 0; *value; (*count)++) {
 		char text[VBD_HOST_BYTES];
-		const char *next = next_item(value, text, sizeof(text));
+		const char *next = copy_next_item(value, text, sizeof(text));
 
 		if (*count == most)
 			return vbd_error_input(err, VBD_E_TOO_LONG, key->name,
@@ -204,7 +204,7 @@ static enum vbd_status set_cpus(
 		VBD_CPUS_MAX);
 }
 
-static enum vbd_status set_word(
+static enum vbd_status set_enum(
 	const struct vbd_config_key *key, void *member, const char *value, struct vbd_error *err)
 {
 	for (unsigned int i = 0; key->words[i]; i++) {
@@ -286,7 +286,7 @@ static void print_cpus(const struct vbd_config_key *key, const void *member, FIL
 	print_quoted(((const struct vbd_cpus *)member)->text, out);
 }
 
-static void print_word(const struct vbd_config_key *key, const void *member, FILE *out)
+static void print_enum(const struct vbd_config_key *key, const void *member, FILE *out)
 {
 	(void)fputs(key->words[*(const unsigned int *)member], out);
 }
@@ -332,7 +332,7 @@ static const struct vbd_config_type text = {set_text, print_text};
 static const struct vbd_config_type flag = {set_flag, print_flag};
 static const struct vbd_config_type list = {set_list, print_list};
 static const struct vbd_config_type cpus = {set_cpus, print_cpus};
-static const struct vbd_config_type word = {set_word, print_word};
+static const struct vbd_config_type word = {set_enum, print_enum};
 
 /* The beginning of a row: the name of the key is that of its member. */
 #define KEY(type_, member_, text_)                                 \
@@ -380,7 +380,7 @@ const struct vbd_config_key vbd_config_keys[] = {
 #define RECORDS(name, text, min, max) {NUMBER(records.name, text, min, max)},
 	VBD_RECORDS_MAP(RECORDS)
 #undef RECORDS
-/* libmicrohttpd gets its number of connections when it starts. */
+/* limits.http_connections is not live: libmicrohttpd gets the number when it starts. */
 #define IS_LIVE(member) \
 	(offsetof(struct vbd_config, member) != offsetof(struct vbd_config, limits.http_connections))
 #define LIMIT(name, text, min, max) \
@@ -400,7 +400,7 @@ const char *vbd_config_short_name(const char *key)
 }
 
 /* The key whose name, or whose name in its section, is most like @name; NULL if none is. */
-static const struct vbd_config_key *key_like(const char *name)
+static const struct vbd_config_key *most_similar_key(const char *name)
 {
 	struct vbd_similar similar = {.word = name};
 	const struct vbd_config_key *like = NULL;
@@ -419,7 +419,7 @@ static const struct vbd_config_key *key_like(const char *name)
 
 static enum vbd_status refuse_key(const char *name, struct vbd_error *err)
 {
-	const struct vbd_config_key *like = key_like(name);
+	const struct vbd_config_key *like = most_similar_key(name);
 
 	return vbd_error_input(err, VBD_E_UNKNOWN_FIELD, name, "%.80s: unknown key%s%s%s", name,
 		VBD_DID_YOU_MEAN(like ? like->name : NULL));

@@ -25,12 +25,13 @@
 
 #define VBD_TIB (UINT64_C(1) << 40)
 
-/* X(name, default, min, max): records that are kept, the oldest go first. In a file the names are
- * keys below `records:`. */
+/* X(name, default, min, max): how many records are kept; the oldest are dropped first. In a file
+ * the names are keys below `records:`. */
 #define VBD_RECORDS_MAP(X)                                                                        \
 	X(ended, "1000", 0, 1000000) /* ended connections, ended transfers, etc., of each kind */ \
-	X(messages_bytes, "67108864", 0, VBD_TIB) /* unread, of what ended */                     \
-	X(events, "16384", 16, 16777216)	  /* memory is taken at the start */
+	X(messages_bytes, "67108864", 0,                                                          \
+		VBD_TIB)		 /* unread messages of ended connections and endpoints */ \
+	X(events, "16384", 16, 16777216) /* their memory is allocated at the start */
 
 /* X(name, default, min, max): upper limits; a request that would exceed one is refused. In
  * a file the names are keys below `limits:`. */
@@ -77,7 +78,7 @@ struct vbd_config_listen {
 /* Must a client that connects by TLS prove who it is? */
 enum vbd_config_client_certificate {
 	VBD_CLIENT_CERTIFICATE_NONE,	 /* none is asked for */
-	VBD_CLIENT_CERTIFICATE_OPTIONAL, /* may have none; a bad one is refused */
+	VBD_CLIENT_CERTIFICATE_OPTIONAL, /* the client may have none; a bad one is refused */
 	VBD_CLIENT_CERTIFICATE_REQUIRED,
 };
 
@@ -151,10 +152,10 @@ struct vbd_config_specs;
  * @ret_specs: the caller's, ended by vbd_config_specs_fini(); unchanged after an error, as @config
  *
  * Returns as vbd_config_set(); VBD_E_NOT_FOUND or _PERMISSION_DENIED for the file as a whole;
- * VBD_E_WRONG_TYPE for a list of objects that is no list of mappings, VBD_E_TOO_LONG for more than
- * VBD_SPECS_MAX objects;
- * VBD_E_BAD_VALUE for text that is not YAML, or not of the right shape. The error's text begins
- * with "path:line: ", where line is the first line of the first bad value or key.
+ * VBD_E_WRONG_TYPE for a list of objects that is no list of mappings; VBD_E_TOO_LONG for more than
+ * VBD_SPECS_MAX objects; VBD_E_BAD_VALUE for text that is not YAML, or not of the right shape. The
+ * error's text begins with "path:line: ", where line is the first line of the first bad value or
+ * key.
  */
 enum vbd_status vbd_config_load(struct vbd_config *config, const char *path,
 	struct vbd_config_specs *ret_specs, struct vbd_error *err) VBD_MUST_CHECK;
@@ -164,10 +165,10 @@ enum vbd_status vbd_config_load(struct vbd_config *config, const char *path,
  *
  * Without state_dir it is the directory that systemd gives to the service, if there is one.
  *
- * Refuses, naming the key, a group that there is not, processors that this process may not run on,
- * a state_dir that is no absolute path, a TCP address that vbd_config_check_addr() refuses; tokens
- * that vbd_secret_file_read() refuses, are not 16 to 512 printable ASCII characters without spaces,
- * or are the same for both roles.
+ * Refuses, naming the key: (1) an unknown group; (2) processors that this process may not run on;
+ * (3) a state_dir that is no absolute path; (4) a TCP address that vbd_config_check_addr() refuses;
+ * (5) a token that vbd_secret_file_read() refuses, that is not 16 to 512 printable ASCII characters
+ * without spaces, or that is the same for both roles.
  */
 enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *err) VBD_MUST_CHECK;
 
@@ -177,8 +178,8 @@ enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *er
  * @scheme:  VBD_CONFIG_SCHEME_DEFAULT for an inherited socket
  * @ret_tls: set on success
  *
- * Other hosts are served by TLS, unless the configuration is `insecure`, and must be able to prove
- * who they are.
+ * Other hosts are served by TLS only, unless `insecure` is set, and need a way to prove who they
+ * are.
  *
  * Returns VBD_OK, or VBD_E_PERMISSION_DENIED, whose text names the keys that are missing.
  */
@@ -209,7 +210,7 @@ uint64_t vbd_descriptors_for_http(const struct vbd_config *config);
 
 /* Keys whose values differ, as static strings. */
 struct vbd_config_changes {
-	const char *taken[VBD_CONFIG_CHANGES_MAX]; /* the daemon can take them up */
+	const char *taken[VBD_CONFIG_CHANGES_MAX]; /* the running daemon can apply them */
 	size_t n_taken;
 	const char *left[VBD_CONFIG_CHANGES_MAX]; /* keys that need a restart */
 	size_t n_left;
@@ -266,10 +267,10 @@ void vbd_config_specs_fini(struct vbd_config_specs *specs);
  *
  * The group may read: a credential of systemd has mode 0440 and an access list that names one user.
  *
- * Returns VBD_OK; VBD_E_NOT_FOUND; VBD_E_PERMISSION_DENIED if the file can't be opened, others can
- * read or change it, the group can change it, or it belongs neither to root nor to the daemon's own
- * user; VBD_E_BAD_VALUE for anything but a regular file; VBD_E_TOO_LONG. The text of @err begins
- * with the path.
+ * Returns VBD_OK; VBD_E_NOT_FOUND; VBD_E_PERMISSION_DENIED if (1) the file can't be opened, (2)
+ * others can read or change it, (3) the group can change it, or (4) it belongs neither to root nor
+ * to the daemon's own user; VBD_E_BAD_VALUE for anything but a regular file; VBD_E_TOO_LONG. The
+ * text of @err begins with the path.
  *
  * Any thread. Blocks on the file system, but never on a FIFO or a terminal.
  */

@@ -14,7 +14,7 @@ bool vbd_config_is_loopback(const struct sockaddr *addr)
 {
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)addr;
 
-	/* An inherited socket may have it. */
+	/* An inherited socket may have such an address. */
 	if (addr->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr))
 		return v6->sin6_addr.s6_addr[12] == IN_LOOPBACKNET;
 	return addr->sa_family == AF_UNIX || vbd_sockaddr_is_loopback(addr);
@@ -64,7 +64,7 @@ static enum vbd_status check_listen(const struct vbd_config *config, struct vbd_
 	return status;
 }
 
-/* The files themselves are loaded by the server. */
+/* Only the keys are checked: the HTTP server loads the files. */
 static enum vbd_status check_tls(const struct vbd_config_tls *tls, struct vbd_error *err)
 {
 	if (!tls->certificate[0] != !tls->key[0])
@@ -104,7 +104,7 @@ static enum vbd_status read_token(const char *key, const char *path,
 		return vbd_error_input(err, VBD_E_BAD_VALUE, key,
 			"%s: the first line of %s has %zu characters, a token has %d to %d", key,
 			vbd_text_path(path).text, len, VBD_TOKEN_MIN_CHARS, VBD_TOKEN_MAX_CHARS);
-	/* No part of the line is left out: a NUL does not end it. */
+	/* The line must not have a NUL, which would hide the rest of it. */
 	printable = text[len] || len == file_len;
 	text[len] = '\0';
 	for (const char *c = text; *c; c++)
@@ -117,7 +117,7 @@ static enum vbd_status read_token(const char *key, const char *path,
 	return VBD_OK;
 }
 
-static enum vbd_status check_pairs(const struct vbd_config *config, struct vbd_error *err)
+static enum vbd_status check_combined_keys(const struct vbd_config *config, struct vbd_error *err)
 {
 	if (config->control_token[0] && strcmp(config->control_token, config->read_token) == 0)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "read_token_file",
@@ -139,7 +139,7 @@ static enum vbd_status find_socket_group(struct vbd_config *config, struct vbd_e
 		       : VBD_OK;
 }
 
-/* Have this thread run there, for a moment: a sandbox may refuse the call, and a cpuset some of the
+/* Try it: run this thread there for a moment. A sandbox may refuse the call, a cpuset some
  * processors. */
 static enum vbd_status check_cpus(const struct vbd_cpus *cpus, struct vbd_error *err)
 {
@@ -193,7 +193,7 @@ enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *er
 		status = read_token(
 			"read_token_file", config->read_token_file, config->read_token, err);
 	if (status == VBD_OK)
-		status = check_pairs(config, err);
+		status = check_combined_keys(config, err);
 	if (status == VBD_OK)
 		status = check_tls(&config->tls, err);
 	if (status == VBD_OK)
@@ -201,11 +201,11 @@ enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *er
 	return status;
 }
 
-/* Descriptors for everything but HTTP clients: devices, channels, workers, files, and the clients
- * of the HTTP server's reserve or that linger. */
+/* Descriptors for all but HTTP clients: devices, channels, workers, files; and for HTTP connections
+ * beyond the limit, in reserve or lingering. */
 #define KEPT_BACK 160
 
-static uint64_t soft_limit(void)
+static uint64_t descriptor_soft_limit(void)
 {
 	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
 
@@ -224,19 +224,19 @@ void vbd_descriptors_raise(const struct vbd_config *config)
 			vbd_log(VBD_LOG_WARNING, NULL, "can't raise RLIMIT_NOFILE: %s",
 				strerror(errno));
 	}
-	if (soft_limit() >= needed)
+	if (descriptor_soft_limit() >= needed)
 		return;
 	vbd_log(VBD_LOG_WARNING, NULL,
 		"RLIMIT_NOFILE is %llu; limits.http_connections (%llu) and RDMA objects need "
 		"%llu, so at most %llu HTTP connections are served (LimitNOFILE= in the unit)",
-		(unsigned long long)soft_limit(),
+		(unsigned long long)descriptor_soft_limit(),
 		(unsigned long long)config->limits.http_connections, (unsigned long long)needed,
 		(unsigned long long)vbd_descriptors_for_http(config));
 }
 
 uint64_t vbd_descriptors_for_http(const struct vbd_config *config)
 {
-	const uint64_t limit = soft_limit();
+	const uint64_t limit = descriptor_soft_limit();
 	const uint64_t room = limit < 2 * KEPT_BACK ? limit / 2 : limit - KEPT_BACK;
 
 	return room < config->limits.http_connections ? room : config->limits.http_connections;
@@ -244,8 +244,8 @@ uint64_t vbd_descriptors_for_http(const struct vbd_config *config)
 
 /* --- keys that differ ------------------------------------------------------------------------ */
 
-/* Is the key read again now? */
-static bool is_taken(const struct vbd_config_key *key, const struct vbd_config *config,
+/* Can the key change while the daemon runs? */
+static bool can_change_live(const struct vbd_config_key *key, const struct vbd_config *config,
 	const struct vbd_config *fresh)
 {
 	/* Whether an address is served by TLS is decided when it is opened. */
@@ -263,11 +263,11 @@ void vbd_config_compare(const struct vbd_config *config, const struct vbd_config
 	for (size_t i = 0; i < vbd_config_key_count; i++) {
 		const struct vbd_config_key *key = &vbd_config_keys[i];
 
-		/* Equal values have equal bytes: each is zeroed before it is set. */
+		/* Equal values have equal bytes, since each is zeroed before it is set. */
 		if (memcmp((const char *)config + key->offset, (const char *)fresh + key->offset,
 			    key->size_bytes) == 0)
 			continue;
-		if (is_taken(key, config, fresh))
+		if (can_change_live(key, config, fresh))
 			ret_changes->taken[ret_changes->n_taken++] = key->name;
 		else
 			ret_changes->left[ret_changes->n_left++] = key->name;
@@ -281,7 +281,7 @@ void vbd_config_take(struct vbd_config *config, const struct vbd_config *fresh)
 	for (size_t i = 0; i < vbd_config_key_count; i++) {
 		const struct vbd_config_key *key = &vbd_config_keys[i];
 
-		if (is_taken(key, &before, fresh))
+		if (can_change_live(key, &before, fresh))
 			memcpy((char *)config + key->offset, (const char *)fresh + key->offset,
 				key->size_bytes);
 	}

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-/* A list may refer to one part of the file often, so that its JSON would be much longer. */
+/* Aliases may repeat a part of the file, so the JSON of a list may be much longer than the file. */
 #define BODY_MAX_BYTES ((size_t)64 * 1024)
 #define DEPTH_MAX      8
 
@@ -12,11 +12,11 @@
 struct loading {
 	struct vbd_config config;
 	struct vbd_config_specs specs;
-	const char *list; /* that is read: VBD_SPEC_LISTENERS, etc. */
+	const char *list; /* the list that is being read: VBD_SPEC_LISTENERS, etc. */
 };
 
 /* All of a section or a list may be commented out. */
-static bool is_nothing(const yaml_node_t *node)
+static bool is_null_node(const yaml_node_t *node)
 {
 	static const char *const words[] = {"", "~", "null", "Null", "NULL"};
 
@@ -29,7 +29,7 @@ static bool is_nothing(const yaml_node_t *node)
 	return false;
 }
 
-/* An alias is the node that it names, which stands before it. */
+/* In place of an alias libyaml gives the node that it names, which stands before @before. */
 static bool is_alias(const yaml_node_t *node, const yaml_node_t *before)
 {
 	return node->start_mark.index < before->start_mark.index;
@@ -37,7 +37,7 @@ static bool is_alias(const yaml_node_t *node, const yaml_node_t *before)
 
 /* --- the keys -------------------------------------------------------------------------------- */
 
-static enum vbd_status set(struct vbd_yaml *yaml, const yaml_node_t *node,
+static enum vbd_status set_config_key(struct vbd_yaml *yaml, const yaml_node_t *node,
 	struct vbd_config *config, const char *key, const char *value)
 {
 	struct vbd_error cause = {0};
@@ -61,8 +61,8 @@ struct texts {
 	char joined[4096]; /* by commas */
 };
 
-/* The list is set once more with each of its items, so that an error has the line of its item. */
-static enum vbd_status set_item(struct vbd_yaml *yaml, const yaml_node_t *item, void *arg)
+/* Set the list again with each further item, so that an error has the line of the item. */
+static enum vbd_status set_list_item(struct vbd_yaml *yaml, const yaml_node_t *item, void *arg)
 {
 	struct texts *texts = arg;
 	const char *text = vbd_yaml_text(item);
@@ -75,7 +75,7 @@ static enum vbd_status set_item(struct vbd_yaml *yaml, const yaml_node_t *item, 
 		return refuse_value(yaml, item, VBD_E_TOO_LONG, texts->key, "too long");
 	(void)snprintf(
 		texts->joined + len, sizeof(texts->joined) - len, "%s%s", len ? "," : "", text);
-	return set(yaml, item, texts->config, texts->key, texts->joined);
+	return set_config_key(yaml, item, texts->config, texts->key, texts->joined);
 }
 
 static enum vbd_status set_value(
@@ -88,12 +88,12 @@ static enum vbd_status set_value(
 	enum vbd_status status;
 
 	if (list && node->type == YAML_SEQUENCE_NODE) {
-		status = set(yaml, node, config, key, "");
-		return status ? status : vbd_yaml_each_item(yaml, node, key, set_item, &texts);
+		status = set_config_key(yaml, node, config, key, "");
+		return status ? status : vbd_yaml_each_item(yaml, node, key, set_list_item, &texts);
 	}
-	if (must_be_list && is_nothing(node))
+	if (must_be_list && is_null_node(node))
 		return VBD_OK;
-	if (is_nothing(node))
+	if (is_null_node(node))
 		return refuse_value(
 			yaml, node, VBD_E_BAD_VALUE, key, "has no value; \"\" is the empty one");
 	if (must_be_list || (list && node->type != YAML_SCALAR_NODE))
@@ -102,7 +102,7 @@ static enum vbd_status set_value(
 		return vbd_yaml_refuse_shape(yaml, node, key, "one value");
 	if (!vbd_yaml_text(node))
 		return refuse_value(yaml, node, VBD_E_BAD_VALUE, key, "has a NUL");
-	return set(yaml, node, config, key, vbd_yaml_text(node));
+	return set_config_key(yaml, node, config, key, vbd_yaml_text(node));
 }
 
 /* --- the lists of objects -------------------------------------------------------------------- */
@@ -111,8 +111,8 @@ static enum vbd_status set_value(
 struct level {
 	json_t *json;	    /* an object or an array */
 	const char *path;   /* key of the list of the item */
-	int depth;	    /* levels that may be below */
-	size_t *left_bytes; /* of the JSON of the item, about */
+	int depth;	    /* levels that may be below this one */
+	size_t *left_bytes; /* about so much JSON the item may still have */
 };
 
 static bool ends_with(const char *name, const char *end)
@@ -145,12 +145,12 @@ static json_t *scalar_json(const yaml_node_t *node, const char *name)
 	return json_string(text);
 }
 
-static enum vbd_status put_pair(
+static enum vbd_status add_json_pair(
 	struct vbd_yaml *yaml, const struct vbd_yaml_pair *pair, void *level);
-static enum vbd_status put_item(struct vbd_yaml *yaml, const yaml_node_t *item, void *level);
+static enum vbd_status add_json_item(struct vbd_yaml *yaml, const yaml_node_t *item, void *level);
 
 /* Adds the JSON of a node to that of @above. */
-static enum vbd_status put_node(
+static enum vbd_status add_json_node(
 	struct vbd_yaml *yaml, const yaml_node_t *node, const char *name, const struct level *above)
 {
 	struct level level = {
@@ -170,21 +170,21 @@ static enum vbd_status put_node(
 	if (rc != 0)
 		return refuse_value(yaml, node, VBD_E_NO_MEMORY, level.path, "no memory");
 	if (node->type == YAML_MAPPING_NODE)
-		return vbd_yaml_each_pair(yaml, node, level.path, put_pair, &level);
+		return vbd_yaml_each_pair(yaml, node, level.path, add_json_pair, &level);
 	if (node->type == YAML_SEQUENCE_NODE)
-		return vbd_yaml_each_item(yaml, node, level.path, put_item, &level);
+		return vbd_yaml_each_item(yaml, node, level.path, add_json_item, &level);
 	return VBD_OK;
 }
 
-static enum vbd_status put_pair(
+static enum vbd_status add_json_pair(
 	struct vbd_yaml *yaml, const struct vbd_yaml_pair *pair, void *level)
 {
-	return put_node(yaml, pair->value, pair->name, level);
+	return add_json_node(yaml, pair->value, pair->name, level);
 }
 
-static enum vbd_status put_item(struct vbd_yaml *yaml, const yaml_node_t *item, void *level)
+static enum vbd_status add_json_item(struct vbd_yaml *yaml, const yaml_node_t *item, void *level)
 {
-	return put_node(yaml, item, "", level);
+	return add_json_node(yaml, item, "", level);
 }
 
 static enum vbd_status add_spec(struct vbd_yaml *yaml, const yaml_node_t *node, void *arg)
@@ -210,7 +210,7 @@ static enum vbd_status add_spec(struct vbd_yaml *yaml, const yaml_node_t *node, 
 		status = refuse_value(yaml, node, VBD_E_TOO_LONG, loading->list,
 			"listeners, buffers and connections are more than 1024 together");
 	else
-		status = put_node(yaml, node, "", &level);
+		status = add_json_node(yaml, node, "", &level);
 	if (status == VBD_OK)
 		spec.body = json_dumps(json_array_get(level.json, 0), JSON_COMPACT);
 	json_decref(level.json);
@@ -223,7 +223,7 @@ static enum vbd_status add_spec(struct vbd_yaml *yaml, const yaml_node_t *node, 
 	return status;
 }
 
-static enum vbd_status read_list(
+static enum vbd_status read_spec_list(
 	struct vbd_yaml *yaml, const yaml_node_t *list, struct loading *loading)
 {
 	/* All of a list may be commented out. */
@@ -250,7 +250,7 @@ static bool is_section(const char *name)
 }
 
 /* The name of a list of objects in VBD_SPEC_LISTENERS, etc.; NULL for another key. */
-static const char *spec_list(const char *name)
+static const char *spec_list_name(const char *name)
 {
 	static const char *const lists[] = {
 		VBD_SPEC_LISTENERS, VBD_SPEC_BUFFERS, VBD_SPEC_CONNECTIONS};
@@ -267,15 +267,15 @@ static enum vbd_status read_pair(struct vbd_yaml *yaml, const struct vbd_yaml_pa
 	struct loading *loading = arg;
 	bool at_top = strcmp(pair->name, pair->path) == 0;
 
-	loading->list = at_top ? spec_list(pair->name) : NULL;
+	loading->list = at_top ? spec_list_name(pair->name) : NULL;
 	if (loading->list)
-		return read_list(yaml, pair->value, loading);
+		return read_spec_list(yaml, pair->value, loading);
 	if (is_alias(pair->value, pair->key))
 		return refuse_value(
 			yaml, pair->key, VBD_E_BAD_VALUE, pair->path, "aliases are not allowed");
 	if (!at_top || !is_section(pair->name))
 		return set_value(yaml, pair->value, &loading->config, pair->path);
-	if (is_nothing(pair->value))
+	if (is_null_node(pair->value))
 		return VBD_OK;
 	return vbd_yaml_each_pair(yaml, pair->value, pair->name, read_pair, loading);
 }
@@ -292,7 +292,7 @@ enum vbd_status vbd_config_load(struct vbd_config *config, const char *path,
 		return status;
 	(void)snprintf(loading.specs.path, sizeof(loading.specs.path), "%s", path);
 	root = yaml_document_get_root_node(&yaml.document);
-	if (root && !is_nothing(root))
+	if (root && !is_null_node(root))
 		status = vbd_yaml_each_pair(&yaml, root, "", read_pair, &loading);
 	yaml_document_delete(&yaml.document);
 	if (status != VBD_OK) {

@@ -33,7 +33,7 @@ struct vbd_config_list {
 	bool (*parse)(const char *text, void *ret_item);
 	const char *items;  /* "addresses" */
 	const char *wanted; /* "a host name", as an error tells */
-	bool may_be_text;   /* a list of one is written as its text */
+	bool may_be_text;   /* a list of one item may be written as a text */
 };
 
 struct vbd_config_key {
@@ -45,9 +45,9 @@ struct vbd_config_key {
 	uint64_t min;			    /* of a number */
 	uint64_t max;			    /* of a number; the bits of a mode */
 	const char *const *words;	    /* of an enum: names of its values, and NULL */
-	const char *told;		    /* all words as an error lists them */
+	const char *told;		    /* all `words`, as an error lists them */
 	const struct vbd_config_list *list; /* NULL: one value */
-	bool is_live;			    /* read again after the start */
+	bool is_live;			    /* can change while the daemon runs */
 };
 
 /* all keys, in the order of vbd_config_dump(); in config.c */
@@ -75,8 +75,8 @@ struct vbd_yaml {
  * The caller deletes the document with yaml_document_delete(); its root is NULL if the text is
  * empty.
  *
- * VBD_E_BAD_VALUE with the line if the text is no YAML, has a second document, which nobody would
- * read, or a tag, which nobody would heed; VBD_E_NO_MEMORY. Any thread. Does not block.
+ * VBD_E_BAD_VALUE with the line if the text is no YAML, or has a second document or a tag, which
+ * would be ignored; VBD_E_NO_MEMORY. Any thread. Does not block.
  */
 enum vbd_status vbd_yaml_parse(
 	struct vbd_yaml *yaml, const char *text, size_t len_bytes) VBD_MUST_CHECK;
@@ -95,8 +95,8 @@ enum vbd_status vbd_yaml_refuse(struct vbd_yaml *yaml, const yaml_node_t *node,
 enum vbd_status vbd_yaml_refuse_shape(
 	struct vbd_yaml *yaml, const yaml_node_t *node, const char *key, const char *wanted);
 
-/** vbd_yaml_text - the text of a node; NULL if the node is no text, or one with a NUL in it: its
- * beginning must not stand for all of it */
+/** vbd_yaml_text - the text of a node; NULL if the node is no text, or has a NUL, behind which the
+ * text would be ignored */
 const char *vbd_yaml_text(const yaml_node_t *node);
 
 /* A pair of a mapping. */

@@ -12,7 +12,7 @@
 
 /* The line of a fault, from 1. The fault of a text without an end is where the text begins. libyaml
  * gives the offset of bytes that are not UTF-8, but not their line. */
-static size_t bad_line(const yaml_parser_t *parser, const char *text)
+static size_t bad_line_number(const yaml_parser_t *parser, const char *text)
 {
 	size_t line = 1;
 
@@ -26,8 +26,8 @@ static size_t bad_line(const yaml_parser_t *parser, const char *text)
 	return line;
 }
 
-/* Why a part of the text would be left out in silence, with its line; NULL if none would. */
-static const char *check_all_read(
+/* Why a part of the text would be ignored, with its line; NULL if none would. */
+static const char *find_ignored_part(
 	yaml_parser_t *parser, yaml_document_t *document, const char *text, size_t *ret_line)
 {
 	static const char *const tags[] = {
@@ -44,7 +44,7 @@ static const char *check_all_read(
 			return "tags are not allowed";
 	}
 	if (!yaml_parser_load(parser, &next)) {
-		*ret_line = bad_line(parser, text);
+		*ret_line = bad_line_number(parser, text);
 		return parser->problem ? parser->problem : "no YAML";
 	}
 	more = yaml_document_get_root_node(&next);
@@ -64,12 +64,12 @@ enum vbd_status vbd_yaml_parse(struct vbd_yaml *yaml, const char *text, size_t l
 			vbd_text_path(yaml->path).text);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len_bytes);
 	if (yaml_parser_load(&parser, &yaml->document)) {
-		problem = check_all_read(&parser, &yaml->document, text, &line);
+		problem = find_ignored_part(&parser, &yaml->document, text, &line);
 		if (problem)
 			yaml_document_delete(&yaml->document);
 	} else {
 		problem = parser.problem ? parser.problem : "no YAML";
-		line = bad_line(&parser, text);
+		line = bad_line_number(&parser, text);
 	}
 	yaml_parser_delete(&parser);
 	return problem ? vbd_error_input(yaml->err, VBD_E_BAD_VALUE, yaml->key, "%s:%zu: %s",
@@ -92,7 +92,7 @@ enum vbd_status vbd_yaml_refuse(struct vbd_yaml *yaml, const yaml_node_t *node,
 		vbd_text_path(yaml->path).text, node->start_mark.line + 1, text);
 }
 
-static enum vbd_status refuse_at(
+static enum vbd_status refuse_node(
 	struct vbd_yaml *yaml, const yaml_node_t *node, const char *path, const char *reason)
 {
 	return vbd_yaml_refuse(yaml, node, VBD_E_BAD_VALUE, yaml->key[0] ? NULL : path, "%s: %s",
@@ -108,7 +108,7 @@ enum vbd_status vbd_yaml_refuse_shape(
 		node->type == YAML_SEQUENCE_NODE  ? "a list"
 		: node->type == YAML_MAPPING_NODE ? "a mapping of keys"
 						  : "one value");
-	return refuse_at(yaml, node, key, reason);
+	return refuse_node(yaml, node, key, reason);
 }
 
 const char *vbd_yaml_text(const yaml_node_t *node)
@@ -121,7 +121,7 @@ const char *vbd_yaml_text(const yaml_node_t *node)
 	return strlen(text) == node->data.scalar.length ? text : NULL;
 }
 
-/* The keys before @pair are texts. */
+/* Is there a pair of this name before @pair? The keys before @pair are texts. */
 static bool is_repeated(struct vbd_yaml *yaml, const yaml_node_t *mapping,
 	const yaml_node_pair_t *pair, const char *name)
 {
@@ -152,10 +152,10 @@ enum vbd_status vbd_yaml_each_pair(struct vbd_yaml *yaml, const yaml_node_t *map
 
 		pair.name = vbd_yaml_text(pair.key);
 		if (!pair.name)
-			return refuse_at(yaml, pair.key, path, "a key is one text");
+			return refuse_node(yaml, pair.key, path, "a key is one text");
 		(void)snprintf(whole, sizeof(whole), "%s%s%s", path, path[0] ? "." : "", pair.name);
 		if (is_repeated(yaml, mapping, at, pair.name))
-			return refuse_at(yaml, pair.key, whole, "is there already");
+			return refuse_node(yaml, pair.key, whole, "is there already");
 		status = cb(yaml, &pair, arg);
 	}
 	return status;
