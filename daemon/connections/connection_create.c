@@ -15,7 +15,7 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon, const struc
 	const struct vbd_conn_params *params, uint64_t *ret_receive_bytes, struct vbd_error *err)
 {
 	const struct vbd_config_limits *limits = &daemon->config->limits;
-	/* The memory of an SRQ is counted by itself. */
+	/* The memory of an SRQ counts for the SRQ. */
 	uint64_t receive_bytes =
 		params->qp.srq_id ? 0 : (uint64_t)params->qp.rq_depth * params->qp.recv_size_bytes;
 	enum vbd_status status;
@@ -62,8 +62,8 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_o
 	return VBD_OK;
 }
 
-/* Count the connection, whose RDMA side exists now. */
-static void enter(struct vbd_connection *connection)
+/* Count what the connection takes, and attach its inbox: its RDMA side exists now. */
+static void count_resources(struct vbd_connection *connection)
 {
 	vbd_connection_count_state(connection);
 	connection->object.registry->daemon->qp_receives_bytes += connection->receive_bytes;
@@ -119,7 +119,7 @@ static enum vbd_status check_spec(const struct vbd_daemon *daemon,
 	return status;
 }
 
-static enum vbd_status make_conn(struct vbd_connection *connection,
+static enum vbd_status make_rdma_conn(struct vbd_connection *connection,
 	const struct vbd_connection_spec *spec, const struct vbd_cm_params *cm,
 	struct vbd_error *err)
 {
@@ -135,9 +135,8 @@ static enum vbd_status make_conn(struct vbd_connection *connection,
 
 /* --- a connection that another one replaces -------------------------------------------------- */
 
-/* Give the connection the id of the one that it replaces, which is returned; NULL: there is none.
- */
-static struct vbd_connection *replace(struct vbd_connection *connection, uint64_t id)
+/* Give the connection the id of the one that it replaces. Returns that one; NULL: none. */
+static struct vbd_connection *take_replaced_id(struct vbd_connection *connection, uint64_t id)
 {
 	struct vbd_object *before =
 		id ? vbd_registry_find_id(connection->object.registry, id) : NULL;
@@ -179,13 +178,13 @@ static enum vbd_status make_rdma_side(struct vbd_connection *connection,
 	connection->dst_port = spec->dst_port;
 	if (!connection->dst_addr)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
-	return make_conn(connection, spec, cm, err);
+	return make_rdma_conn(connection, spec, cm, err);
 }
 
 /* Make a connection with its RDMA side; nothing is sent yet. @spec, @cm: checked. */
-static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_connection_spec *spec,
-	const char *name, const struct vbd_cm_params *cm, struct vbd_connection **ret_connection,
-	struct vbd_error *err)
+static enum vbd_status make_connection(struct vbd_daemon *daemon,
+	const struct vbd_connection_spec *spec, const char *name, const struct vbd_cm_params *cm,
+	struct vbd_connection **ret_connection, struct vbd_error *err)
 {
 	struct vbd_connection *connection, *before;
 	enum vbd_status status =
@@ -193,7 +192,7 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_connecti
 
 	if (status)
 		return status;
-	before = replace(connection, spec->replaces_id);
+	before = take_replaced_id(connection, spec->replaces_id);
 	status = make_rdma_side(connection, spec, cm, err);
 	if (status) {
 		if (before)
@@ -201,7 +200,7 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_connecti
 		vbd_object_free(&connection->object);
 		return status;
 	}
-	enter(connection);
+	count_resources(connection);
 	if (before)
 		finish_replacing(connection, before);
 	*ret_connection = connection;
@@ -217,7 +216,7 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	enum vbd_status status = check_spec(daemon, spec, &cm, err);
 
 	if (!status)
-		status = make(daemon, spec, spec->name, &cm, &connection, err);
+		status = make_connection(daemon, spec, spec->name, &cm, &connection, err);
 	if (status)
 		return status;
 	vbd_connection_announce(connection);
@@ -228,7 +227,7 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 
 /* The name of connection @number of many, counted from 1. Returns its length, also of one that is
  * cut off. */
-static int name_of(
+static int format_name(
 	const struct vbd_connection_spec *spec, uint32_t number, char name[VBD_NAME_BYTES])
 {
 	if (spec->numbered && spec->name[0])
@@ -243,7 +242,7 @@ enum vbd_status vbd_connections_prepare(struct vbd_daemon *daemon,
 	struct vbd_cm_params cm = spec->cm;
 	struct vbd_connection *connection;
 	char name[VBD_NAME_BYTES];
-	int longest = name_of(spec, spec->count, name);
+	int longest = format_name(spec, spec->count, name);
 	enum vbd_status status;
 	uint32_t made = 0;
 
@@ -254,8 +253,8 @@ enum vbd_status vbd_connections_prepare(struct vbd_daemon *daemon,
 			longest);
 	status = check_spec(daemon, spec, &cm, err);
 	while (!status && made < spec->count) {
-		(void)name_of(spec, made + 1, name);
-		status = make(daemon, spec, name, &cm, &connection, err);
+		(void)format_name(spec, made + 1, name);
+		status = make_connection(daemon, spec, name, &cm, &connection, err);
 		if (!status)
 			ret_objects[made++] = &connection->object;
 	}
@@ -293,7 +292,7 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 		return status;
 	}
 	memcpy(connection->conn->cm.device, spec->device, sizeof(spec->device));
-	enter(connection);
+	count_resources(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO, VBD_OK,
 		"for bring-up by hand on %s port %u", device->name, local.port_num);
 	*ret_connection = connection;
@@ -301,8 +300,8 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	return VBD_OK;
 }
 
-/* Apply the listener's policy. A failed accept is the connection's own failure. */
-static void decide(struct vbd_listener *listener, struct vbd_connection *connection)
+/* Apply `accept` of the listener. A failed accept is the connection's own failure. */
+static void apply_accept_policy(struct vbd_listener *listener, struct vbd_connection *connection)
 {
 	struct vbd_error error = {0};
 
@@ -340,12 +339,12 @@ bool vbd_connection_from_request(
 		goto leave;
 	daemon->connections_accepted++;
 	connection->undecided = true;
-	enter(connection);
+	count_resources(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_REQUESTED, VBD_SEVERITY_INFO,
 		VBD_OK, "from %s port %u by listener %llu",
 		vbd_addr_format(&connection->conn->peer, peer),
 		vbd_addr_port(&connection->conn->peer), (unsigned long long)listener->object.id);
-	decide(listener, connection);
+	apply_accept_policy(listener, connection);
 	return true;
 
 leave:

@@ -34,7 +34,7 @@ static const char *known_name(const char *(*name_of)(int value), const char *wha
 	return NULL;
 }
 
-static void describe(struct vbd_event *event, const struct vbd_timeline_entry *entry)
+static void fill_event_detail(struct vbd_event *event, const struct vbd_timeline_entry *entry)
 {
 	const size_t room = sizeof(event->detail);
 	size_t at = vbd_text_copy(event->detail, room, entry->what);
@@ -45,7 +45,7 @@ static void describe(struct vbd_event *event, const struct vbd_timeline_entry *e
 	(void)vbd_text_copy(event->detail + at, room - at, entry->detail);
 }
 
-static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg)
+static void on_entry_added(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg)
 {
 	struct vbd_connection *connection = arg;
 	struct vbd_event event = {.severity = VBD_SEVERITY_DEBUG};
@@ -78,11 +78,11 @@ static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *ent
 	case VBD_TIMELINE_KIND_COUNT:
 		return;
 	}
-	describe(&event, entry);
+	fill_event_detail(&event, entry);
 	vbd_object_log_event(&connection->object, &event);
 }
 
-static void established(struct vbd_connection *connection)
+static void log_established(struct vbd_connection *connection)
 {
 	const struct vbd_conn *conn = connection->conn;
 	char local[VBD_ADDR_TEXT_BYTES];
@@ -102,8 +102,8 @@ static void established(struct vbd_connection *connection)
 		conn->qp.info.lqpn, conn->qp.info.rqpn);
 }
 
-/* Nothing tells which request it was: the device answers it, and moves the QP to ERR. */
-static void refused(struct vbd_connection *connection)
+/* Which request the device refused is not known: it answers the request and moves the QP to ERR. */
+static void log_refused_request(struct vbd_connection *connection)
 {
 	static const char *const texts[VBD_REFUSAL_COUNT] = {
 		[VBD_REFUSAL_QP_STATE] =
@@ -128,7 +128,7 @@ static void refused(struct vbd_connection *connection)
 		texts[conn->refusal]);
 }
 
-/* The log has the first failure, and then each change of it: a peer can be away for days. */
+/* A peer can be away for days: a failure that is the same as the one before is logged as debug. */
 static enum vbd_severity severity_of_end(const struct vbd_connection *connection)
 {
 	const struct vbd_qp *qp = &connection->conn->qp;
@@ -141,7 +141,7 @@ static enum vbd_severity severity_of_end(const struct vbd_connection *connection
 		       : VBD_SEVERITY_WARNING;
 }
 
-static void ended(struct vbd_connection *connection)
+static void end_record(struct vbd_connection *connection)
 {
 	struct vbd_daemon *daemon = connection->object.registry->daemon;
 	const struct vbd_conn *conn = connection->conn;
@@ -157,7 +157,7 @@ static void ended(struct vbd_connection *connection)
 	else
 		daemon->connections_failed++;
 	daemon->connections_ended[conn->qp.reason]++;
-	refused(connection);
+	log_refused_request(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ENDED, severity_of_end(connection),
 		vbd_reason_status(conn->qp.reason), "%s: %s%s%s", vbd_conn_state_name(conn->state),
 		vbd_reason_name(conn->qp.reason), conn->qp.first_error.at_ns ? ": " : "",
@@ -173,7 +173,7 @@ static struct vbd_listener *find_listener(const struct vbd_connection *connectio
 }
 
 /* Count the outcome of a request. A failed accept counts as a rejection. */
-static void decided(struct vbd_connection *connection)
+static void count_decision(struct vbd_connection *connection)
 {
 	struct vbd_listener *listener = find_listener(connection);
 
@@ -189,8 +189,8 @@ static void decided(struct vbd_connection *connection)
 		listener->rejected++;
 }
 
-/* The place of an accepted connection is free again. */
-static void left(struct vbd_connection *connection)
+/* An accepted connection has ended: it no longer counts for limits.connections and the gate. */
+static void free_listener_place(struct vbd_connection *connection)
 {
 	struct vbd_listener *listener = find_listener(connection);
 
@@ -202,8 +202,8 @@ static void left(struct vbd_connection *connection)
 		vbd_watch_notify(&listener->object.watches, false);
 }
 
-/* Failures are explained by the counters of the device that rise from now on. */
-static void mark(const struct vbd_connection *connection)
+/* Sample the device's counters: those that rise from now on explain a failure. */
+static void mark_device_counters(const struct vbd_connection *connection)
 {
 	struct vbd_daemon *daemon = connection->object.registry->daemon;
 	struct vbd_device *device =
@@ -223,34 +223,34 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 	vbd_connection_time_phase(connection, old);
 	vbd_connection_queue_moved(connection);
 	if (connection->undecided)
-		decided(connection);
-	/* The peer is established before this side hears so. */
+		count_decision(connection);
+	/* In ACCEPTING the peer may be established before this side is told so. */
 	if (old == VBD_CONN_ACCEPTING || conn->state == VBD_CONN_ESTABLISHED)
 		vbd_peer_reports_expect(connection);
 	if (conn->state == VBD_CONN_ESTABLISHED)
-		established(connection);
+		log_established(connection);
 	else
 		connection->object.registry->daemon->connection_left(connection);
 	if (conn->state == VBD_CONN_CONNECTING)
-		mark(connection);
+		mark_device_counters(connection);
 	if (!vbd_reason_clean(conn->qp.reason) &&
 		(!connection->kept || vbd_conn_state_terminal(conn->state)))
 		connection->object.registry->daemon->connection_failed(connection);
 	if (vbd_conn_state_terminal(conn->state)) {
 		if (connection->listener_id)
-			left(connection);
-		ended(connection);
+			free_listener_place(connection);
+		end_record(connection);
 	}
 	vbd_object_changed(&connection->object);
 }
 
-static enum vbd_status on_look_up(struct vbd_conn *conn, void *arg, struct vbd_error *err)
+static enum vbd_status on_name_look_up(struct vbd_conn *conn, void *arg, struct vbd_error *err)
 {
 	(void)conn;
 	return vbd_connection_look_up(arg, err);
 }
 
-static void on_stepped(struct vbd_conn *conn, void *arg)
+static void on_manual_step(struct vbd_conn *conn, void *arg)
 {
 	struct vbd_connection *connection = arg;
 	const struct vbd_conn_manual *manual = conn->manual;
@@ -265,7 +265,7 @@ static void on_stepped(struct vbd_conn *conn, void *arg)
 const struct vbd_conn_ops vbd_connection_conn_ops = {
 	.state_changed = on_state_changed,
 	.set_deadline = on_set_deadline,
-	.noted = on_noted,
-	.look_up = on_look_up,
-	.stepped = on_stepped,
+	.noted = on_entry_added,
+	.look_up = on_name_look_up,
+	.stepped = on_manual_step,
 };

@@ -33,7 +33,7 @@ enum vbd_status vbd_connection_look_up(struct vbd_connection *connection, struct
 		on_resolved, connection, &connection->resolution, err);
 }
 
-static enum vbd_status begin(struct vbd_connection *connection, struct vbd_error *err)
+static enum vbd_status begin_connect(struct vbd_connection *connection, struct vbd_error *err)
 {
 	struct sockaddr_storage dst;
 
@@ -45,12 +45,12 @@ static enum vbd_status begin(struct vbd_connection *connection, struct vbd_error
 	return VBD_OK;
 }
 
-/* The record is in the event log, so a failure becomes the connection's own. */
+/* An event has told of the connection, so a failure is the connection's own `reason`. */
 void vbd_connection_resolve(struct vbd_connection *connection)
 {
 	struct vbd_error error = {0};
 
-	if (begin(connection, &error) != VBD_OK)
+	if (begin_connect(connection, &error) != VBD_OK)
 		vbd_conn_name_failed(connection->conn, &error);
 }
 
@@ -60,14 +60,14 @@ void vbd_connection_begin(struct vbd_connection *connection)
 	vbd_connection_resolve(connection);
 }
 
-/* The most in a turn, which ends sooner if it has taken long enough. To begin to connect takes
+/* At most so many begin to connect in a turn; fewer if the turn has taken long enough. Each takes
  * calls of the kernel: so many take less than a millisecond. */
 #define STARTS_PER_TURN	   16
 #define ANNOUNCES_PER_TURN 100
 #define CLOSES_PER_TURN	   16
 #define VISITS_PER_TURN	   1000
 
-static bool has_next(const struct vbd_daemon *daemon)
+static bool may_start_next(const struct vbd_daemon *daemon)
 {
 	return vbd_daemon_accepts_work(daemon, NULL) == VBD_OK &&
 	       !vbd_list_empty(&daemon->queued_connections) &&
@@ -76,7 +76,7 @@ static bool has_next(const struct vbd_daemon *daemon)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static void announce(struct vbd_connection *connection)
+static void announce_queued(struct vbd_connection *connection)
 {
 	if (vbd_list_empty(&connection->unannounced_link))
 		return;
@@ -92,7 +92,7 @@ static bool has_unannounced(const struct vbd_daemon *daemon)
 static void announce_some(struct vbd_daemon *daemon)
 {
 	for (int i = 0; i < ANNOUNCES_PER_TURN && has_unannounced(daemon); i++)
-		announce(VBD_LIST_FIRST(
+		announce_queued(VBD_LIST_FIRST(
 			&daemon->unannounced_connections, struct vbd_connection, unannounced_link));
 }
 
@@ -103,7 +103,7 @@ static void start_next(struct vbd_daemon *daemon)
 	struct vbd_connection *connection =
 		VBD_LIST_FIRST(&daemon->queued_connections, struct vbd_connection, queue_link);
 
-	announce(connection);
+	announce_queued(connection);
 	vbd_list_remove(&connection->queue_link);
 	connection->in_flight = true;
 	daemon->connects_in_flight++;
@@ -112,7 +112,7 @@ static void start_next(struct vbd_daemon *daemon)
 
 static void start_some(struct vbd_daemon *daemon)
 {
-	for (int i = 0; i < STARTS_PER_TURN && has_next(daemon); i++) {
+	for (int i = 0; i < STARTS_PER_TURN && may_start_next(daemon); i++) {
 		if (i > 0 && !vbd_turns_go_on(&daemon->turns))
 			return;
 		start_next(daemon);
@@ -156,7 +156,7 @@ void vbd_connections_close_all(struct vbd_daemon *daemon)
 
 /* --- the queue ------------------------------------------------------------------------------- */
 
-static void on_turn(void *arg)
+static void on_queue_timer(void *arg)
 {
 	struct vbd_daemon *daemon = arg;
 
@@ -166,13 +166,13 @@ static void on_turn(void *arg)
 	}
 	announce_some(daemon);
 	start_some(daemon);
-	if (has_unannounced(daemon) || has_next(daemon))
+	if (has_unannounced(daemon) || may_start_next(daemon))
 		vbd_timer_set(daemon->queue_timer, 0);
 }
 
 enum vbd_status vbd_connection_queue_create(struct vbd_daemon *daemon, struct vbd_error *err)
 {
-	return vbd_timer_create(daemon->loop, on_turn, daemon, &daemon->queue_timer, err);
+	return vbd_timer_create(daemon->loop, on_queue_timer, daemon, &daemon->queue_timer, err);
 }
 
 static bool is_connecting(enum vbd_conn_state state)
@@ -186,20 +186,20 @@ void vbd_connection_queue_moved(struct vbd_connection *connection)
 	struct vbd_daemon *daemon = connection->object.registry->daemon;
 
 	if (connection->conn->state != VBD_CONN_QUEUED) {
-		announce(connection);
+		announce_queued(connection);
 		vbd_list_remove(&connection->queue_link);
 	}
 	if (!connection->in_flight || is_connecting(connection->conn->state))
 		return;
 	connection->in_flight = false;
 	daemon->connects_in_flight--;
-	if (has_next(daemon))
+	if (may_start_next(daemon))
 		vbd_timer_set(daemon->queue_timer, 0);
 }
 
 /* --- batches --------------------------------------------------------------------------------- */
 
-static unsigned int outcome_of(const struct vbd_object *object)
+static unsigned int batch_outcome(const struct vbd_object *object)
 {
 	enum vbd_conn_state state = ((const struct vbd_connection *)object)->conn->state;
 
@@ -211,8 +211,8 @@ static unsigned int outcome_of(const struct vbd_object *object)
 					      : VBD_CONNECTION_OUTCOME_CONNECTING;
 }
 
-/* The event of its creation follows in a turn to come, and before any other event about it. */
-static void queue_add(struct vbd_object *object)
+/* The event of its creation is appended in a later turn, before any other event about it. */
+static void add_to_queue(struct vbd_object *object)
 {
 	struct vbd_connection *connection = vbd_connection_of(object);
 	struct vbd_daemon *daemon = object->registry->daemon;
@@ -232,10 +232,10 @@ const struct vbd_batch_ops vbd_connection_batch_ops = {
 	.cancels_per_turn = 16, /* to close a connection takes calls of the kernel */
 	.outcomes = VBD_CONNECTION_OUTCOME_COUNT,
 	.outcome_names = outcome_names,
-	.outcome_of = outcome_of,
+	.outcome_of = batch_outcome,
 	.final = VBD_OUTCOMES(VBD_CONNECTION_OUTCOME_ESTABLISHED) |
 		 VBD_OUTCOMES(VBD_CONNECTION_OUTCOME_FAILED),
 	.failures = VBD_OUTCOMES(VBD_CONNECTION_OUTCOME_FAILED),
-	.start = queue_add,
+	.start = add_to_queue,
 	.discard = vbd_connection_discard,
 };

@@ -82,7 +82,7 @@ void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_
 	}
 }
 
-static void cancel(struct vbd_object *object)
+static void cancel_connection(struct vbd_object *object)
 {
 	vbd_connection_close(vbd_connection_of(object));
 }
@@ -126,12 +126,12 @@ static void on_deadline(void *object)
 }
 
 /* Deleting a connection closes it. */
-static const char *state(const struct vbd_object *object)
+static const char *get_state_name(const struct vbd_object *object)
 {
 	return vbd_conn_state_name(((const struct vbd_connection *)object)->conn->state);
 }
 
-static struct vbd_device_id *device(struct vbd_object *object)
+static struct vbd_device_id *get_device_id(struct vbd_object *object)
 {
 	return &((struct vbd_connection *)object)->conn->device;
 }
@@ -140,9 +140,9 @@ const struct vbd_kind vbd_connection_kind = {
 	.size_bytes = sizeof(struct vbd_connection),
 	.keeps_history = true,
 	.on_deadline = on_deadline,
-	.cancel = cancel,
-	.state = state,
-	.device = device,
+	.cancel = cancel_connection,
+	.state = get_state_name,
+	.device = get_device_id,
 	.problem = get_problem,
 	.free = free_connection,
 };
@@ -162,7 +162,7 @@ void vbd_connection_count_state(struct vbd_connection *connection)
 
 VBD_ENUM_NAMES(vbd_phase_name, enum vbd_phase, VBD_PHASE_MAP)
 
-/* Count only a state that led to the next one: a failure would distort the durations. */
+/* Record only phases that succeeded: those that failed would distort the durations. */
 void vbd_connection_time_phase(struct vbd_connection *connection, enum vbd_conn_state left)
 {
 	static const enum vbd_conn_state states[VBD_PHASE_COUNT] = {

@@ -30,8 +30,8 @@ struct vbd_connection {
 	uint64_t listener_id; /* 0 on the active side */
 	bool undecided;	      /* the listener counted the request, but not its outcome yet */
 	bool counted_waiting; /* in its listener's `waiting` */
-	bool in_flight;	      /* came out of the queue, and is counted as one that connects */
-	bool in_state;	      /* the daemon's connections_in_state has it in `counted_state` */
+	bool in_flight; /* came out of the queue, and counts in the daemon's connects_in_flight */
+	bool in_state;	/* the daemon's connections_in_state has it in `counted_state` */
 	enum vbd_conn_state counted_state;
 	struct vbd_resolution *resolution;
 	struct vbd_inbox inbox;
@@ -40,23 +40,23 @@ struct vbd_connection {
 	struct vbd_link windows;	/* of struct vbd_window_record: bound on this connection */
 	uint64_t phase_ns;		/* when the current state began; 0: before the first */
 	uint64_t receive_bytes; /* included in qp_receives_bytes while the connection is open */
-	struct vbd_link
-		unannounced_link;   /* in the queue, until there is an event of its creation */
-	struct vbd_link queue_link; /* in the queue, while it waits for its turn to connect */
-	struct vbd_facts *kept;	    /* of the moment of its first error; NULL: none are kept */
+	struct vbd_link unannounced_link; /* in `unannounced_connections` until an event tells of
+					     its creation */
+	struct vbd_link queue_link;	  /* in the queue, while it waits for its turn to connect */
+	struct vbd_facts *kept;		  /* the facts at its first error; NULL: none are kept */
 	/* More facts for `kept` are being gathered for the connection to which this points; cleared
 	 * when that is freed. NULL: none are. */
 	struct vbd_connection **keeping;
 	struct vbd_connection_qps qps;	     /* valid while `by_qps` is in its table */
 	UT_hash_handle by_qps;		     /* see daemon/connections/peer_reports.h */
 	struct vbd_peer_report *peer_report; /* NULL: the peer has reported nothing */
-	bool report_owed;		     /* the verbsd of the peer is to hear of the error */
+	bool report_owed;	/* the error is yet to be reported to the verbsd of the peer */
 	atomic_uint faults_hit; /* bits of enum vbd_fault_effect; any thread sets them */
-	/* Id that the newest established try before this one has now; 0: there was none, or the
+	/* The present id of the newest established try before this one; 0: there was none, or the
 	 * connection is not kept. */
 	uint64_t previous_id;
-	enum vbd_reason failed_before; /* why the try before came to nothing; NONE: it did not */
-	int64_t raw_before;	       /* the raw value of its first error */
+	enum vbd_reason failed_before; /* why the try before failed; NONE: it did not */
+	int64_t raw_before;	       /* raw value of that try's first error */
 };
 
 struct vbd_connection_spec {
@@ -83,7 +83,7 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 /**
  * vbd_connections_prepare - make spec->count connections in QUEUED for vbd_batch_create(), or none
  *
- * No event tells of them yet. Errors as of vbd_connection_create(), and VBD_E_TOO_LONG.
+ * No event is appended for them yet. Errors as of vbd_connection_create(), and VBD_E_TOO_LONG.
  */
 enum vbd_status vbd_connections_prepare(struct vbd_daemon *daemon,
 	const struct vbd_connection_spec *spec, struct vbd_object **ret_objects,
@@ -120,7 +120,7 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_connection_was_left - did the peer disconnect? Its kernel does so for a program that closes
- * and for one that is killed: the peer's report, see daemon/observe/look.c, tells them apart.
+ * and for one that is killed: only the peer's report tells which (daemon/observe/look.c).
  */
 static inline bool vbd_connection_was_left(const struct vbd_connection *connection)
 {
@@ -174,8 +174,8 @@ uint64_t vbd_connection_moved_bytes(const struct vbd_connection *connection);
 enum vbd_status vbd_connection_queue_create(
 	struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_connection_queue_moved - the connection is in another state: it may leave the queue, or make
- * room for the next one */
+/** vbd_connection_queue_moved - call this when the state has changed: the connection may leave the
+ * queue, or make room for the next one */
 void vbd_connection_queue_moved(struct vbd_connection *connection);
 
 /** vbd_connections_close_all - close all connections, a few in each turn, because the daemon stops:

@@ -22,7 +22,7 @@ static bool in_net(const struct vbd_gate_net *net, const uint8_t addr[16])
 }
 
 /* Parse the length behind '/', 0 to @max; an absent one is @max. */
-static bool parse_bits(const char *text, unsigned int max, unsigned int *ret_bits)
+static bool parse_prefix_bits(const char *text, unsigned int max, unsigned int *ret_bits)
 {
 	char *end;
 	unsigned long bits;
@@ -63,7 +63,7 @@ bool vbd_gate_net_parse(const char *text, struct vbd_gate_net *ret_net)
 	if (!vbd_addr_parse_bytes(addr, net.addr))
 		return false;
 	is_v4 = !strchr(addr, ':');
-	if (!parse_bits(slash, is_v4 ? 32 : 128, &bits))
+	if (!parse_prefix_bits(slash, is_v4 ? 32 : 128, &bits))
 		return false;
 	net.prefix_bits = (uint8_t)(is_v4 ? 96 + bits : bits);
 	if (has_bits_after_prefix(&net) || (net.prefix_bits == 128 && !vbd_addr_is_host(addr)))
@@ -93,7 +93,7 @@ struct peer {
 	uint32_t connections;
 };
 
-static void set_addr(uint8_t ret_addr[16], const struct sockaddr *peer)
+static void set_v6_address(uint8_t ret_addr[16], const struct sockaddr *peer)
 {
 	memset(ret_addr, 0, 16);
 	if (peer->sa_family == AF_INET6) {
@@ -105,14 +105,14 @@ static void set_addr(uint8_t ret_addr[16], const struct sockaddr *peer)
 	}
 }
 
-static int compare(const void *one, const void *other)
+static int compare_addresses(const void *one, const void *other)
 {
 	return memcmp(one, other, 16);
 }
 
-static struct peer *find(const struct vbd_gate *gate, const uint8_t addr[16])
+static struct peer *find_peer(const struct vbd_gate *gate, const uint8_t addr[16])
 {
-	struct peer *const *node = tfind(addr, &gate->peers, compare);
+	struct peer *const *node = tfind(addr, &gate->peers, compare_addresses);
 
 	return node ? *node : NULL;
 }
@@ -122,14 +122,14 @@ bool vbd_gate_enter(struct vbd_gate *gate, const struct sockaddr *peer)
 	uint8_t addr[16];
 	struct peer *entry;
 
-	set_addr(addr, peer);
-	entry = find(gate, addr);
+	set_v6_address(addr, peer);
+	entry = find_peer(gate, addr);
 	if (!entry) {
 		entry = calloc(1, sizeof(*entry));
 		if (!entry)
 			return false;
 		memcpy(entry->addr, addr, sizeof(addr));
-		if (!tsearch(entry, &gate->peers, compare)) {
+		if (!tsearch(entry, &gate->peers, compare_addresses)) {
 			free(entry);
 			return false;
 		}
@@ -144,14 +144,14 @@ void vbd_gate_leave(struct vbd_gate *gate, const struct sockaddr *peer)
 	uint8_t addr[16];
 	struct peer *entry;
 
-	set_addr(addr, peer);
-	entry = find(gate, addr);
+	set_v6_address(addr, peer);
+	entry = find_peer(gate, addr);
 	if (!entry)
 		return;
 	gate->connections--;
 	if (--entry->connections)
 		return;
-	(void)tdelete(entry, &gate->peers, compare);
+	(void)tdelete(entry, &gate->peers, compare_addresses);
 	free(entry);
 }
 
@@ -160,14 +160,15 @@ void vbd_gate_fini(struct vbd_gate *gate)
 	while (gate->peers) {
 		struct peer *entry = *(struct peer **)gate->peers;
 
-		(void)tdelete(entry, &gate->peers, compare);
+		(void)tdelete(entry, &gate->peers, compare_addresses);
 		free(entry);
 	}
 }
 
 /* --- the check ------------------------------------------------------------------------------- */
 
-static bool allowed(const struct vbd_gate_rules *rules, const uint8_t addr[16], const uint8_t *gid)
+static bool is_peer_allowed(
+	const struct vbd_gate_rules *rules, const uint8_t addr[16], const uint8_t *gid)
 {
 	for (uint32_t i = 0; i < rules->allow_count; i++) {
 		if (in_net(&rules->allow[i], addr) || (gid && in_net(&rules->allow[i], gid)))
@@ -176,8 +177,8 @@ static bool allowed(const struct vbd_gate_rules *rules, const uint8_t addr[16], 
 	return !rules->allow_count;
 }
 
-/* When the bucket would be full again after one request more; 0 if the bucket is empty. */
-static uint64_t take_rate(const struct vbd_gate *gate, uint64_t now_ns)
+/* Returns when the bucket would be full again after one more request; 0 if it is empty. */
+static uint64_t take_rate_token(const struct vbd_gate *gate, uint64_t now_ns)
 {
 	const struct vbd_gate_rules *rules = &gate->rules;
 	uint32_t burst = rules->connects_burst ? rules->connects_burst : rules->connects_per_s;
@@ -193,12 +194,12 @@ enum vbd_connect_refusal vbd_gate_check(
 	uint64_t full_ns = 0;
 	uint8_t addr[16];
 
-	set_addr(addr, peer);
-	if (!allowed(rules, addr, gid))
+	set_v6_address(addr, peer);
+	if (!is_peer_allowed(rules, addr, gid))
 		return VBD_CONNECT_REFUSAL_NOT_ALLOWED;
-	if (rules->connects_per_s && !(full_ns = take_rate(gate, now_ns)))
+	if (rules->connects_per_s && !(full_ns = take_rate_token(gate, now_ns)))
 		return VBD_CONNECT_REFUSAL_RATE;
-	entry = rules->max_per_peer ? find(gate, addr) : NULL;
+	entry = rules->max_per_peer ? find_peer(gate, addr) : NULL;
 	if (entry && entry->connections >= rules->max_per_peer)
 		return VBD_CONNECT_REFUSAL_PER_PEER;
 	if (rules->max_connections && gate->connections >= rules->max_connections)

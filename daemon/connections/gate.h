@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gate of a listener: which connect requests come in, by the peer's address, the number of its
+ * The gate of a listener: admits or refuses connect requests by the peer's address, its number of
  * connections, and the rate of requests.
  *
  * Control thread; nothing here blocks.
@@ -25,7 +25,7 @@ struct vbd_gate_net {
 	uint8_t prefix_bits;
 };
 
-/* A client chooses the rules. A number of 0 is no limit. */
+/* The rules of a gate, which a client sets. A number of 0 is no limit. */
 struct vbd_gate_rules {
 	struct vbd_gate_net allow[VBD_GATE_ALLOW_MAX];
 	uint32_t allow_count; /* 0: everybody */
@@ -53,11 +53,12 @@ bool vbd_gate_net_parse(const char *text, struct vbd_gate_net *ret_net);
 const char *vbd_gate_net_format(const struct vbd_gate_net *net, char text[VBD_GATE_NET_TEXT_BYTES]);
 
 /**
- * vbd_gate_check - does a request come in?
+ * vbd_gate_check - may a request pass the gate?
  * @peer: its address; @gid: the peer's GID, or NULL if it is unknown
  * @now_ns: of the monotonic clock
  *
- * A request that comes in uses the rate. Returns VBD_CONNECT_REFUSAL_NONE, or why it does not.
+ * One that passes counts for connects_per_s. Returns VBD_CONNECT_REFUSAL_NONE, or why it is
+ * refused.
  */
 enum vbd_connect_refusal vbd_gate_check(
 	struct vbd_gate *gate, const struct sockaddr *peer, const uint8_t gid[16], uint64_t now_ns);

@@ -16,8 +16,8 @@ static struct vbd_daemon *daemon_of(const struct vbd_inbox *inbox)
 	return inbox->object->registry->daemon;
 }
 
-/* Count messages that are gone although no client deleted them, and say why. */
-static void lose(struct vbd_inbox *inbox, uint64_t count, const char *why)
+/* Count messages that are dropped although no client deleted them, and append an event. */
+static void count_dropped(struct vbd_inbox *inbox, uint64_t count, const char *why)
 {
 	if (!count)
 		return;
@@ -29,7 +29,7 @@ static void lose(struct vbd_inbox *inbox, uint64_t count, const char *why)
 }
 
 /* Returns false without memory to record the message. */
-static bool add(struct vbd_inbox *inbox, struct vbd_recv_slot *slot)
+static bool add_message(struct vbd_inbox *inbox, struct vbd_recv_slot *slot)
 {
 	struct vbd_message *message = calloc(1, sizeof(*message));
 
@@ -53,8 +53,8 @@ static void on_message(void *reader, struct vbd_recv_slot *slot)
 {
 	struct vbd_inbox *inbox = reader;
 
-	if (!add(inbox, slot)) {
-		lose(inbox, 1, no_memory);
+	if (!add_message(inbox, slot)) {
+		count_dropped(inbox, 1, no_memory);
 		vbd_qp_release_message(inbox->qp, slot);
 		return;
 	}
@@ -80,7 +80,7 @@ uint64_t vbd_inbox_newest(const struct vbd_inbox *inbox)
 }
 
 /* The memory that a message takes once its connection or endpoint has ended. */
-static uint64_t kept_bytes(const struct vbd_message *message)
+static uint64_t kept_message_bytes(const struct vbd_message *message)
 {
 	return sizeof(*message) + message->received.length_bytes;
 }
@@ -90,7 +90,7 @@ static void free_message(struct vbd_inbox *inbox, struct vbd_message *message)
 	vbd_list_remove(&message->link);
 	inbox->count--;
 	if (!vbd_list_empty(&inbox->kept_link))
-		daemon_of(inbox)->kept_messages_bytes -= kept_bytes(message);
+		daemon_of(inbox)->kept_messages_bytes -= kept_message_bytes(message);
 	if (vbd_list_empty(&inbox->messages))
 		vbd_list_remove(&inbox->kept_link);
 	free(message->copy);
@@ -108,19 +108,19 @@ static void drop_oldest(struct vbd_inbox *inbox)
 			break;
 		free_message(inbox, VBD_CONTAINER_OF(link, struct vbd_message, link));
 	}
-	lose(inbox, before - inbox->count, "newer ones needed records.messages_bytes");
+	count_dropped(inbox, before - inbox->count, "newer ones needed records.messages_bytes");
 }
 
-/* Count the messages of an inbox whose receives are about to be freed, and make room for them: the
- * inbox that ended first loses its messages first, and this one the oldest of its own at last. */
-static void make_room(struct vbd_inbox *inbox)
+/* Count the messages of an inbox whose receives are about to be freed, and make room for them by
+ * dropping messages: first of the inbox that ended first, at last the oldest ones of this inbox. */
+static void make_room_for_inbox(struct vbd_inbox *inbox)
 {
 	struct vbd_daemon *daemon = daemon_of(inbox);
 
 	vbd_list_append(&daemon->kept_inboxes, &inbox->kept_link);
 	vbd_list_for_each (link, &inbox->messages)
 		daemon->kept_messages_bytes +=
-			kept_bytes(VBD_CONTAINER_OF(link, struct vbd_message, link));
+			kept_message_bytes(VBD_CONTAINER_OF(link, struct vbd_message, link));
 	while (daemon->kept_messages_bytes > daemon->config->records.messages_bytes)
 		drop_oldest(VBD_LIST_FIRST(&daemon->kept_inboxes, struct vbd_inbox, kept_link));
 }
@@ -144,7 +144,7 @@ static void copy_messages(void *reader)
 
 	if (vbd_list_empty(&inbox->messages))
 		return;
-	make_room(inbox);
+	make_room_for_inbox(inbox);
 	vbd_list_for_each (link, &inbox->messages) {
 		struct vbd_message *message = VBD_CONTAINER_OF(link, struct vbd_message, link);
 
@@ -153,7 +153,7 @@ static void copy_messages(void *reader)
 		free_message(inbox, message);
 		lost++;
 	}
-	lose(inbox, lost, no_memory);
+	count_dropped(inbox, lost, no_memory);
 }
 
 void vbd_inbox_attach(struct vbd_inbox *inbox, struct vbd_qp *qp)

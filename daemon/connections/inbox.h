@@ -44,7 +44,7 @@ struct vbd_inbox {
 void vbd_inbox_init(
 	struct vbd_inbox *inbox, struct vbd_object *object, enum vbd_event_type lost_event);
 
-/** vbd_inbox_attach - the inbox becomes the reader of @qp, which outlives it */
+/** vbd_inbox_attach - let the inbox, which outlives @qp, get the messages of @qp */
 void vbd_inbox_attach(struct vbd_inbox *inbox, struct vbd_qp *qp);
 
 /** vbd_inbox_find - NULL if there is no such message, or no longer */

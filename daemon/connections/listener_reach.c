@@ -16,13 +16,12 @@ struct search {
 	const struct ifaddrs *interfaces;
 	struct vbd_gid *gids;
 	size_t gid_count;
-	bool of_link; /* of the addresses that are looked for: those that others reach come first */
+	bool of_link; /* the second pass, over addresses that vbd_sockaddr_is_of_link() */
 	struct vbd_reach *reach;
 	size_t count, room;
 };
 
-/* A listener that does not say takes the setting of the system (rdma_bind_addr_dst() in cma.c,
- * 6.1). */
+/* The default of a listener without v6_only (rdma_bind_addr_dst() in cma.c, 6.1). */
 static bool system_is_v6_only(void)
 {
 	int fd = open("/proc/sys/net/ipv6/bindv6only", O_RDONLY | O_CLOEXEC);
@@ -44,7 +43,7 @@ static bool takes_ipv4(const struct vbd_listener *listener)
 }
 
 /* Does the listener take requests to @addr, an address of this host? */
-static bool takes(const struct search *search, const struct sockaddr *addr)
+static bool takes_requests_to(const struct search *search, const struct sockaddr *addr)
 {
 	const struct sockaddr *own = (const struct sockaddr *)&search->listener->addr;
 
@@ -55,7 +54,7 @@ static bool takes(const struct search *search, const struct sockaddr *addr)
 	return addr->sa_family == own->sa_family || (addr->sa_family == AF_INET && search->ipv4);
 }
 
-static struct vbd_reach *next_reach(struct search *search)
+static struct vbd_reach *add_reach(struct search *search)
 {
 	size_t room = search->room ? 2 * search->room : 16;
 	struct vbd_reach *grown;
@@ -77,10 +76,10 @@ static void add_addresses(struct search *search, const struct vbd_device *device
 
 		if (!each->ifa_addr || !vbd_sockaddr_bytes(each->ifa_addr) ||
 			vbd_sockaddr_is_of_link(each->ifa_addr) != search->of_link ||
-			!takes(search, each->ifa_addr) ||
+			!takes_requests_to(search, each->ifa_addr) ||
 			!vbd_source_has(search->gids, search->gid_count, search->interfaces, each))
 			continue;
-		reach = next_reach(search);
+		reach = add_reach(search);
 		if (!reach)
 			return;
 		*reach = (struct vbd_reach){.device = device};
@@ -88,7 +87,7 @@ static void add_addresses(struct search *search, const struct vbd_device *device
 	}
 }
 
-static bool is_candidate(const struct vbd_listener *listener, const struct vbd_device *device)
+static bool is_usable_device(const struct vbd_listener *listener, const struct vbd_device *device)
 {
 	const char *name = listener->cm.device.name;
 
@@ -101,7 +100,7 @@ static void search_devices(struct search *search, const struct vbd_fabric *fabri
 	vbd_list_for_each (link, &fabric->devices) {
 		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
-		if (!is_candidate(search->listener, device) ||
+		if (!is_usable_device(search->listener, device) ||
 			vbd_device_query_gids(device, &search->gids, &search->gid_count, NULL) !=
 				VBD_OK)
 			continue;

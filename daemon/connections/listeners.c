@@ -19,14 +19,14 @@ VBD_ENUM_NAMES(vbd_listener_state_name, enum vbd_listener_state, VBD_LISTENER_ST
  * again, and no event tells that rdma_cm.ko has (ib_register_device(), drivers/infiniband/core). */
 #define RETRY_MS 500
 
-/* The first refusals of a listener are told in full, the others by one summary in each period. */
+/* The first refusals of a listener get an event each, the others one summary in each period. */
 #define REFUSALS_IN_FULL   10
 #define REFUSALS_PERIOD_MS 10000
 
 #define REASON_ROW(symbol, name, ...) [symbol] = VBD_REJECTION_PREFIX name,
 
-/* Is the rest of limits.connections kept for connections that verbsd opens? */
-static bool room_is_reserved(const struct vbd_daemon *daemon)
+/* Is the rest of limits.connections reserved for connections that verbsd opens itself? */
+static bool is_accept_limit_reached(const struct vbd_daemon *daemon)
 {
 	const struct vbd_config_limits *limits = &daemon->config->limits;
 	uint64_t most = limits->connections / 2;
@@ -50,7 +50,7 @@ static enum vbd_connect_refusal check_request(
 		vbd_fault_take(VBD_FAULT_REFUSE_ACCEPTS, 0, &listener->object, NULL))
 		return VBD_CONNECT_REFUSAL_FAULT;
 	if (refusal == VBD_CONNECT_REFUSAL_NONE &&
-		room_is_reserved(listener->object.registry->daemon))
+		is_accept_limit_reached(listener->object.registry->daemon))
 		return VBD_CONNECT_REFUSAL_RESERVED;
 	if (refusal == VBD_CONNECT_REFUSAL_NONE &&
 		vbd_cm_request_check(listener->object.registry->daemon->fabric, request,
@@ -59,7 +59,7 @@ static enum vbd_connect_refusal check_request(
 	return refusal;
 }
 
-static void tell_refusal(struct vbd_listener *listener, const struct vbd_pv_cm_event *request,
+static void log_refusal(struct vbd_listener *listener, const struct vbd_pv_cm_event *request,
 	enum vbd_connect_refusal refusal, const struct vbd_error *err)
 {
 	const struct sockaddr *peer = vbd_pv_id_peer(request->id);
@@ -84,19 +84,19 @@ static void on_refusals_summed(void *arg, uint64_t count)
 	vbd_object_counted(&listener->object);
 }
 
-static void refuse(struct vbd_listener *listener, const struct vbd_pv_cm_event *request,
+static void count_refusal(struct vbd_listener *listener, const struct vbd_pv_cm_event *request,
 	enum vbd_connect_refusal refusal, const struct vbd_error *err)
 {
 	listener->rejected++;
 	listener->refused[refusal]++;
 	listener->object.registry->daemon->connects_refused[refusal]++;
-	/* The policy, the drain and faults are wishes of clients. */
+	/* No event about a refusal that a client asked for: the policy, the drain, a fault. */
 	if (refusal != VBD_CONNECT_REFUSAL_POLICY && refusal != VBD_CONNECT_REFUSAL_DRAINING &&
 		refusal != VBD_CONNECT_REFUSAL_FAULT)
-		tell_refusal(listener, request, refusal, err);
+		log_refusal(listener, request, refusal, err);
 }
 
-static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event *request, void *arg,
+static bool on_connect(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event *request, void *arg,
 	const char **ret_reason)
 {
 	static const char *const reasons[VBD_CONNECT_REFUSAL_COUNT] = {
@@ -115,12 +115,12 @@ static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event 
 	else
 		refusal = err.status == VBD_E_QUOTA_EXCEEDED ? VBD_CONNECT_REFUSAL_QUOTA
 							     : VBD_CONNECT_REFUSAL_ERROR;
-	refuse(listener, request, refusal, &err);
+	count_refusal(listener, request, refusal, &err);
 	*ret_reason = reasons[refusal];
 	return false;
 }
 
-static void become_lost(struct vbd_listener *listener, const char *why)
+static void set_lost(struct vbd_listener *listener, const char *why)
 {
 	if (listener->state == VBD_LISTENER_LOST)
 		return;
@@ -133,15 +133,15 @@ static void become_lost(struct vbd_listener *listener, const char *why)
 	vbd_object_changed(&listener->object);
 }
 
-static void on_lost(struct vbd_cm_listener *cm, void *arg)
+static void on_device_lost(struct vbd_cm_listener *cm, void *arg)
 {
 	(void)cm;
-	become_lost(arg, "the listener's device was removed");
+	set_lost(arg, "the listener's device was removed");
 }
 
-static const struct vbd_cm_listener_ops cm_ops = {.request = on_request, .lost = on_lost};
+static const struct vbd_cm_listener_ops cm_ops = {.request = on_connect, .lost = on_device_lost};
 
-static enum vbd_status open_cm(struct vbd_listener *listener, struct vbd_error *err)
+static enum vbd_status open_cm_listener(struct vbd_listener *listener, struct vbd_error *err)
 {
 	struct vbd_error error = {0};
 	char text[VBD_ADDR_TEXT_BYTES];
@@ -177,12 +177,12 @@ static bool a_device_is_leaving(const struct vbd_fabric *fabric)
 	return false;
 }
 
-static void listen_again(struct vbd_listener *listener)
+static void retry_listen(struct vbd_listener *listener)
 {
 	struct vbd_error error = {0};
 
 	vbd_timer_set(listener->retry, RETRY_MS);
-	if (open_cm(listener, &error) != VBD_OK) {
+	if (open_cm_listener(listener, &error) != VBD_OK) {
 		listener->error = error;
 		return;
 	}
@@ -194,7 +194,7 @@ static void listen_again(struct vbd_listener *listener)
 	vbd_object_changed(&listener->object);
 }
 
-static void on_retry(void *arg)
+static void on_retry_timer(void *arg)
 {
 	struct vbd_listener *listener = arg;
 
@@ -202,7 +202,7 @@ static void on_retry(void *arg)
 	if (a_device_is_leaving(listener->object.registry->daemon->fabric))
 		vbd_timer_set(listener->retry, RETRY_MS);
 	else
-		listen_again(listener);
+		retry_listen(listener);
 }
 
 static enum vbd_status make_listener(struct vbd_daemon *daemon,
@@ -221,7 +221,7 @@ static enum vbd_status make_listener(struct vbd_daemon *daemon,
 		.period_ms = REFUSALS_PERIOD_MS,
 		.summary = on_refusals_summed,
 		.arg = listener};
-	status = vbd_timer_create(daemon->loop, on_retry, listener, &listener->retry, err);
+	status = vbd_timer_create(daemon->loop, on_retry_timer, listener, &listener->retry, err);
 	if (!status)
 		status = vbd_ration_init(&listener->refusals, daemon->loop, err);
 	if (status) {
@@ -300,7 +300,7 @@ enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_
 		return status;
 	listener->asked_addr = addr;
 	listener->addr = addr;
-	status = open_cm(listener, err);
+	status = open_cm_listener(listener, err);
 	if (status) {
 		vbd_timer_destroy(listener->retry);
 		vbd_ration_fini(&listener->refusals);
@@ -372,7 +372,7 @@ void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device
 		if (strcmp(listener->cm.device.name, device_name) != 0)
 			continue;
 		vbd_cm_listener_close(&listener->cm);
-		become_lost(listener, "the listener's device was removed");
+		set_lost(listener, "the listener's device was removed");
 	}
 }
 
@@ -380,7 +380,7 @@ void vbd_listeners_device_added(struct vbd_daemon *daemon)
 {
 	vbd_registry_for_each (object, daemon->listeners) {
 		if (listener_of(object)->state == VBD_LISTENER_LOST)
-			listen_again(listener_of(object));
+			retry_listen(listener_of(object));
 	}
 }
 
@@ -390,18 +390,18 @@ void vbd_listeners_close_all(struct vbd_daemon *daemon)
 		vbd_listener_delete(listener_of(object));
 }
 
-static const char *state(const struct vbd_object *object)
+static const char *get_state_name(const struct vbd_object *object)
 {
 	return vbd_listener_state_name(((const struct vbd_listener *)object)->state);
 }
 
-static struct vbd_device_id *device(struct vbd_object *object)
+static struct vbd_device_id *get_device_id(struct vbd_object *object)
 {
 	return &((struct vbd_listener *)object)->cm.device;
 }
 
 const struct vbd_kind vbd_listener_kind = {
 	.size_bytes = sizeof(struct vbd_listener),
-	.state = state,
-	.device = device,
+	.state = get_state_name,
+	.device = get_device_id,
 };

@@ -39,7 +39,8 @@ struct vbd_listener {
 	struct vbd_object object; /* first */
 	enum vbd_listener_state state;
 	struct vbd_cm_listener cm;
-	struct sockaddr_storage asked_addr; /* with the port that was chosen for port 0 */
+	struct sockaddr_storage
+		asked_addr; /* as asked for, but with the port that was chosen for port 0 */
 	struct sockaddr_storage addr; /* for a wildcard address, one of the device's addresses */
 	uint32_t backlog;
 	enum vbd_accept accept;
@@ -79,7 +80,7 @@ struct vbd_listener_rules {
 enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_listener_spec *spec,
 	struct vbd_listener **ret_listener, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_listener_rules - the rules as they are */
+/** vbd_listener_rules - the present rules */
 struct vbd_listener_rules vbd_listener_rules(const struct vbd_listener *listener);
 
 /** vbd_listener_change - set the rules for later requests; open connections stay. Refuses

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "rdma/device/source.h"
 
-/* A host with more addresses opens the ports of the others with the first connection at each. */
+/* Report ports that are opened in advance; others follow with a connection at their address. */
 #define AHEAD_MAX 64
 
 static struct vbd_daemon *daemon_of(const struct vbd_connection *connection)
@@ -13,7 +13,7 @@ static struct vbd_daemon *daemon_of(const struct vbd_connection *connection)
 }
 
 /* NOLINTBEGIN(readability-function-size): the length comes from uthash's macros */
-static struct vbd_connection *find(
+static struct vbd_connection *find_by_qps(
 	const struct vbd_daemon *daemon, const struct vbd_connection_qps *qps)
 {
 	struct vbd_connection *connection;
@@ -31,16 +31,16 @@ void vbd_peer_reports_forget(struct vbd_connection *connection)
 	connection->peer_report = NULL;
 }
 
-/* uthash leaves the handle's table NULL if it has no memory to grow: then no report finds it. */
-static void insert(struct vbd_connection *connection)
+/* Without memory uthash leaves the handle's table NULL: then no report finds the connection. */
+static void insert_by_qps(struct vbd_connection *connection)
 {
 	HASH_ADD(by_qps, daemon_of(connection)->connections_by_qps, qps, sizeof(connection->qps),
 		connection);
 }
 /* NOLINTEND(readability-function-size) */
 
-/* Without a CM the GID has the address. */
-static void open_port(struct vbd_fabric *fabric, const struct vbd_conn *conn)
+/* Without a CM the address comes from the GID. */
+static void open_report_port(struct vbd_fabric *fabric, const struct vbd_conn *conn)
 {
 	struct sockaddr_storage local = conn->local;
 
@@ -49,8 +49,8 @@ static void open_port(struct vbd_fabric *fabric, const struct vbd_conn *conn)
 	(void)vbd_report_port_open(fabric, conn->qp.device, &local);
 }
 
-/* A link-local address leads to a device only with its interface, which may have several. */
-static bool open_ports(struct vbd_fabric *fabric, const struct vbd_device *device)
+/* Link-local addresses are left out: they need an interface, which may have several devices. */
+static bool open_report_ports(struct vbd_fabric *fabric, const struct vbd_device *device)
 {
 	struct vbd_gid *gids;
 	bool all = true;
@@ -81,13 +81,14 @@ bool vbd_peer_reports_listen(struct vbd_daemon *daemon)
 		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
 		if (device->state == VBD_DEVICE_PRESENT)
-			all = open_ports(daemon->fabric, device) && all;
+			all = open_report_ports(daemon->fabric, device) && all;
 	}
 	return all;
 }
 
-/* The numbers of an ended connection's queue pairs are given again. */
-static void displace(struct vbd_connection *before)
+/* Take an ended connection out of the table: its queue pair numbers are used again. Its report
+ * stays. */
+static void unindex_ended(struct vbd_connection *before)
 {
 	struct vbd_peer_report *report = before->peer_report;
 
@@ -110,11 +111,11 @@ void vbd_peer_reports_expect(struct vbd_connection *connection)
 		.lqpn = conn->qp.info.lqpn,
 		.rqpn = conn->qp.info.rqpn,
 	};
-	before = find(daemon, &connection->qps);
+	before = find_by_qps(daemon, &connection->qps);
 	if (before)
-		displace(before);
-	insert(connection);
-	open_port(daemon->fabric, conn);
+		unindex_ended(before);
+	insert_by_qps(connection);
+	open_report_port(daemon->fabric, conn);
 }
 
 struct vbd_connection *vbd_peer_reports_find(
@@ -126,5 +127,5 @@ struct vbd_connection *vbd_peer_reports_find(
 	if (!device)
 		return NULL;
 	qps.device_id = device->id;
-	return find(daemon, &qps);
+	return find_by_qps(daemon, &qps);
 }

@@ -13,8 +13,8 @@
 
 struct vbd_peer_report {
 	struct vbd_report theirs; /* the newest */
-	/* About the request that the peer reported and the device here had refused: judged once,
-	 * for callers of this verbsd. */
+	/* The fault of the peer's request that the device here has refused: judged once, shown to
+	 * callers of this verbsd. */
 	enum vbd_report_memory memory;
 	uint64_t over_bytes;
 };
