@@ -50,7 +50,7 @@ static void log_end(struct vbd_batch *batch)
 			batch->failures.total, batch->count, batch->of->plural, batch->error.text);
 }
 
-static void end(struct vbd_batch *batch)
+static void end_batch(struct vbd_batch *batch)
 {
 	batch->state = batch->failures.total ? VBD_BATCH_FAILED : VBD_BATCH_DONE;
 	vbd_object_end(&batch->object);
@@ -58,7 +58,7 @@ static void end(struct vbd_batch *batch)
 	vbd_object_changed(&batch->object);
 }
 
-static void take_error(struct vbd_batch *batch, const struct vbd_object *object)
+static void record_error(struct vbd_batch *batch, const struct vbd_object *object)
 {
 	struct vbd_error error = {0};
 
@@ -73,18 +73,18 @@ static void take_error(struct vbd_batch *batch, const struct vbd_object *object)
 		*error.text ? error.text : vbd_status_text(error.status));
 }
 
-static void take_outcome(struct vbd_batch_item *item)
+static void record_final_outcome(struct vbd_batch_item *item)
 {
 	struct vbd_batch *batch = item->batch;
 
 	vbd_watch_remove(&item->watch);
 	if (batch->ops->failures & VBD_OUTCOMES(item->outcome))
-		take_error(batch, item->object);
+		record_error(batch, item->object);
 	item->object = NULL;
 	batch->open--;
 }
 
-static void on_changed(struct vbd_watch *watch, bool gone)
+static void on_object_changed(struct vbd_watch *watch, bool gone)
 {
 	struct vbd_batch_item *item = VBD_CONTAINER_OF(watch, struct vbd_batch_item, watch);
 	struct vbd_batch *batch = item->batch;
@@ -99,15 +99,15 @@ static void on_changed(struct vbd_watch *watch, bool gone)
 	if (item->outcome == before)
 		return;
 	if (batch->ops->final & VBD_OUTCOMES(item->outcome))
-		take_outcome(item);
+		record_final_outcome(item);
 	if (batch->open == 0)
-		end(batch);
+		end_batch(batch);
 	else
 		vbd_object_counted(&batch->object);
 }
 
 /* Returns whether there is no other object to cancel. */
-static bool cancel_some(struct vbd_steps *steps)
+static bool cancel_some_objects(struct vbd_steps *steps)
 {
 	struct vbd_batch *batch = VBD_CONTAINER_OF(steps, struct vbd_batch, cancelling);
 
@@ -121,11 +121,11 @@ static bool cancel_some(struct vbd_steps *steps)
 	return batch->cancelled == batch->count;
 }
 
-static void add(struct vbd_batch *batch, struct vbd_object *object)
+static void add_object(struct vbd_batch *batch, struct vbd_object *object)
 {
 	struct vbd_batch_item *item = &batch->items[batch->count++];
 
-	item->watch.cb = on_changed;
+	item->watch.cb = on_object_changed;
 	vbd_list_init(&item->watch.link);
 	vbd_watch_add(&object->watches, &item->watch);
 	item->batch = batch;
@@ -150,7 +150,7 @@ enum vbd_status vbd_batch_create(struct vbd_registry *registry, const struct vbd
 		return status;
 	batch = batch_of(object);
 	vbd_list_init(&batch->cancelling.link);
-	batch->cancelling.step = cancel_some;
+	batch->cancelling.step = cancel_some_objects;
 	batch->ops = ops;
 	batch->of = objects[0]->registry;
 	batch->items = calloc(count, sizeof(*batch->items));
@@ -163,22 +163,22 @@ enum vbd_status vbd_batch_create(struct vbd_registry *registry, const struct vbd
 	vbd_object_log(object, ops->created, VBD_SEVERITY_INFO, VBD_OK, "%u %s, the first is %llu",
 		count, batch->of->plural, (unsigned long long)objects[0]->id);
 	for (uint32_t i = 0; i < count; i++)
-		add(batch, objects[i]);
+		add_object(batch, objects[i]);
 	for (uint32_t i = 0; i < count; i++)
 		ops->start(objects[i]);
 	*ret_batch = batch;
 	return VBD_OK;
 }
 
-static void cancel(struct vbd_object *object)
+static void cancel_batch(struct vbd_object *object)
 {
 	struct vbd_batch *batch = batch_of(object);
 
-	if (batch->cancelled == 0 && !cancel_some(&batch->cancelling))
+	if (batch->cancelled == 0 && !cancel_some_objects(&batch->cancelling))
 		vbd_turns_add(&object->registry->daemon->turns, &batch->cancelling);
 }
 
-static const char *state_of(const struct vbd_object *object)
+static const char *get_state_name(const struct vbd_object *object)
 {
 	return vbd_batch_state_name(((const struct vbd_batch *)object)->state);
 }
@@ -194,12 +194,12 @@ static void free_batch(struct vbd_object *object)
 	vbd_failures_fini(&batch->failures);
 }
 
-#define BATCH_KIND                                                                                \
-	{                                                                                         \
-		.size_bytes = sizeof(struct vbd_batch), .keeps_history = true,                    \
-		.connection_at = offsetof(struct vbd_batch, failed_connection), .cancel = cancel, \
-		.state = state_of, .error_at = offsetof(struct vbd_batch, error),                 \
-		.free = free_batch,                                                               \
+#define BATCH_KIND                                                                 \
+	{                                                                          \
+		.size_bytes = sizeof(struct vbd_batch), .keeps_history = true,     \
+		.connection_at = offsetof(struct vbd_batch, failed_connection),    \
+		.cancel = cancel_batch, .state = get_state_name,                   \
+		.error_at = offsetof(struct vbd_batch, error), .free = free_batch, \
 	}
 
 const struct vbd_kind vbd_transfer_batch_kind = BATCH_KIND;

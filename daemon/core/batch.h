@@ -58,21 +58,20 @@ const char *vbd_batch_state_name(enum vbd_batch_state state);
 /* A set of outcomes. */
 #define VBD_OUTCOMES(outcome_) (1U << (outcome_))
 
-/* A batch of transfers and one of connections differ in this. */
+/* The differences between a batch of transfers and one of connections. */
 struct vbd_batch_ops {
 	enum vbd_event_type created, ended;
 	/* How many objects are cancelled in about a millisecond. */
 	uint32_t cancels_per_turn;
-	/* An outcome is an index of `outcome_names`: the object's fate so far. */
+	/* An outcome is an index of `outcome_names`: what has become of the object so far. */
 	unsigned int outcomes;
 	const char *const *outcome_names;
 	unsigned int (*outcome_of)(const struct vbd_object *object);
-	/* The outcomes in which the object counts no more, and those of them that are failures. */
+	/* Sets of outcomes: those that are final, and those of them that are failures. */
 	unsigned int final, failures;
-	/* The failed completion that ended an object; NULL: none is told. */
+	/* The failed completion that ended an object; NULL: the kind has none. */
 	void (*first_error)(const struct vbd_object *object, struct vbd_first_error *ret_first);
-	/* Tell that the object is one of the batch, before any is started; NULL: nothing is told.
-	 */
+	/* Append an event: the object is one of the batch. Before any is started. NULL: none. */
 	void (*announce)(struct vbd_object *object, uint64_t batch_id);
 	void (*start)(struct vbd_object *object);
 	/* Free an object that is not announced, as if it had never been. */
@@ -90,7 +89,7 @@ struct vbd_batch_item {
 	struct vbd_batch *batch;
 	struct vbd_object *object; /* NULL once its outcome is final */
 	uint64_t id;
-	unsigned int outcome; /* when the object has changed last */
+	unsigned int outcome; /* at the last change of the object */
 };
 
 struct vbd_batch {

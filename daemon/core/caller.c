@@ -7,7 +7,7 @@ void vbd_callers_init(struct vbd_callers *callers)
 }
 
 /* NOLINTBEGIN(readability-function-size): the length comes from uthash's macros */
-static struct vbd_caller *find(struct vbd_callers *callers, const char *name)
+static struct vbd_caller *find_by_name(struct vbd_callers *callers, const char *name)
 {
 	size_t len = strlen(name);
 	struct vbd_caller *caller;
@@ -16,7 +16,7 @@ static struct vbd_caller *find(struct vbd_callers *callers, const char *name)
 	return caller;
 }
 
-static bool insert(struct vbd_callers *callers, struct vbd_caller *caller)
+static bool insert_by_name(struct vbd_callers *callers, struct vbd_caller *caller)
 {
 	HASH_ADD_KEYPTR(by_name, callers->by_name, caller->name, strlen(caller->name), caller);
 	return caller->by_name.tbl != NULL;
@@ -29,7 +29,7 @@ struct vbd_caller *vbd_callers_get(struct vbd_callers *callers, const char *name
 
 	if (strlen(name) >= sizeof(caller->name))
 		return NULL;
-	caller = find(callers, name);
+	caller = find_by_name(callers, name);
 	if (caller)
 		return vbd_caller_ref(caller);
 	caller = calloc(1, sizeof(*caller));
@@ -39,7 +39,7 @@ struct vbd_caller *vbd_callers_get(struct vbd_callers *callers, const char *name
 	caller->refs = 1;
 	caller->callers = callers;
 	caller->number = VBD_OF_CALLERS + callers->numbers++;
-	if (insert(callers, caller))
+	if (insert_by_name(callers, caller))
 		return caller;
 	free(caller);
 	return NULL;

@@ -80,8 +80,8 @@ struct vbd_daemon_times {
 
 #define VBD_SERVER_ID_BYTES 17 /* with the NUL */
 
-/* Called when an object was put into `unrecorded`, when a recorded one is gone for good, and when
- * one has got another id. */
+/* `wanted`: an object was put into `unrecorded`; `dropped`: an object that has a row in the store
+ * is gone for good; `replaced`: an object with a row has got another id. */
 struct vbd_record_ops {
 	void (*wanted)(struct vbd_daemon *daemon);
 	void (*dropped)(struct vbd_daemon *daemon, enum vbd_object_kind kind, uint64_t id);
@@ -92,7 +92,7 @@ struct vbd_record_ops {
 struct vbd_daemon {
 	const struct vbd_config *config;
 	struct vbd_loop *loop;
-	struct vbd_turns turns; /* works that take several turns */
+	struct vbd_turns turns; /* struct vbd_steps that wait for their next turn */
 	struct vbd_fabric *fabric;
 	struct vbd_eventlog *eventlog;
 	struct vbd_audit *audit;       /* NULL without audit_file */
@@ -110,7 +110,7 @@ struct vbd_daemon {
 	char server_id[VBD_SERVER_ID_BYTES]; /* random, hex; differs for every run */
 	uint64_t started_ns;
 	bool stopping;
-	/* The daemon stops, and all connections are being closed. Pool threads read this. */
+	/* The daemon stops, and all connections are being closed. Pool threads read this too. */
 	atomic_bool closing;
 	struct vbd_drain drain;
 	uint64_t last_device_id;	/* while there is no fabric, which counts them */
@@ -119,18 +119,18 @@ struct vbd_daemon {
 	uint64_t buffers_bytes;		/* memory of all buffers */
 	uint32_t pool_jobs;	/* registrations, checksums, address handles on the thread pool */
 	uint32_t looks_running; /* on the thread pool, for connections that have failed */
-	bool farewell_hangs;	/* a thread has not ended: see vbd_pv_tell() */
+	bool farewell_hangs;	/* a call of vbd_pv_tell() has not returned */
 	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed;
 	uint64_t connections_in_state[VBD_CONN_STATE_COUNT]; /* of those that have not ended */
 	struct vbd_link queued_connections;	 /* struct vbd_connection, the first is the next */
-	struct vbd_link unannounced_connections; /* without an event of their creation */
+	struct vbd_link unannounced_connections; /* no event has told of their creation */
 	struct vbd_link unrecorded; /* objects of kinds with a history that have changed */
 	const struct vbd_record_ops *record_ops; /* NULL: nothing outlives the daemon */
 	uint64_t closed_id; /* of the connection that was closed last, as the daemon stops */
 	struct vbd_timer *queue_timer;
-	uint64_t connects_in_flight;   /* of connections that came out of the queue */
-	uint64_t connections_accepted; /* by listeners, or not decided; and not ended */
+	uint64_t connects_in_flight;   /* number of connections from the queue that connect now */
+	uint64_t connections_accepted; /* open; a listener accepted them, or will decide */
 	uint64_t connects_refused[VBD_CONNECT_REFUSAL_COUNT];
 	uint32_t receives_open; /* transfers with op recv that have not ended */
 	uint64_t transfers_ended[VBD_TRANSFER_STATE_COUNT];
@@ -162,8 +162,7 @@ struct vbd_daemon {
 	struct vbd_registry registries[VBD_KIND_COUNT]; /* by kind; unused for a kind without one */
 };
 
-/** vbd_daemon_accepts_work - VBD_OK, VBD_E_STOPPING when the daemon is stopping, or VBD_E_DRAINING
- */
+/** vbd_daemon_accepts_work - VBD_OK; VBD_E_STOPPING while the daemon stops, or VBD_E_DRAINING */
 enum vbd_status vbd_daemon_accepts_work(
 	const struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
 

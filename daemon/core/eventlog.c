@@ -13,7 +13,7 @@ struct vbd_eventlog {
 	uint64_t before;      /* the numbers up to this one are gone */
 	uint64_t count;	      /* of events so far, with those of earlier runs */
 	uint64_t own;	      /* of events of this run */
-	uint64_t gapless;     /* of the newest of them, between whose numbers is no gap */
+	uint64_t gapless;     /* the newest of them whose numbers have no gap between them */
 	uint64_t evicted;     /* since the first event of this run */
 	struct vbd_link runs; /* of struct vbd_event_run, the oldest first */
 	struct vbd_link watches;
@@ -76,7 +76,7 @@ enum vbd_status vbd_eventlog_create(
 	return VBD_OK;
 }
 
-static void release(struct vbd_event *event)
+static void release_event(struct vbd_event *event)
 {
 	vbd_labels_unref(event->labels);
 	vbd_caller_unref(event->owner);
@@ -88,25 +88,25 @@ void vbd_eventlog_destroy(struct vbd_eventlog *eventlog)
 		return;
 	vbd_watch_notify(&eventlog->watches, true);
 	for (uint64_t i = 0; i < eventlog->capacity; i++)
-		release(&eventlog->ring[i]);
+		release_event(&eventlog->ring[i]);
 	vbd_list_for_each (link, &eventlog->runs)
 		free(VBD_CONTAINER_OF(link, struct vbd_event_run, link));
 	free(eventlog);
 }
 
-/* The place of the next event; its former event is gone. */
+/* The place of the next event; the event that was in it is released. */
 static struct vbd_event *next_place(struct vbd_eventlog *eventlog)
 {
 	struct vbd_event *place = &eventlog->ring[++eventlog->count % eventlog->capacity];
 
 	if (place->seq)
 		eventlog->before = place->seq;
-	release(place);
+	release_event(place);
 	return place;
 }
 
-/* All of @event but its detail. */
-static void place_event(struct vbd_event *place, const struct vbd_event *event, uint64_t seq)
+/* Copy all of @event but its detail. */
+static void copy_event(struct vbd_event *place, const struct vbd_event *event, uint64_t seq)
 {
 	memcpy(place, event, offsetof(struct vbd_event, detail));
 	place->seq = seq;
@@ -131,10 +131,10 @@ void vbd_eventlog_restore(
 {
 	struct vbd_event *place = next_place(eventlog);
 
-	/* Older events may have been there. */
+	/* Events before the first that is restored may be missing. */
 	if (eventlog->count == 1)
 		eventlog->before = event->seq - 1;
-	place_event(place, event, event->seq);
+	copy_event(place, event, event->seq);
 	(void)vbd_text_copy(place->detail, sizeof(place->detail), event->detail);
 	place->run = run;
 	run->last = event->seq;
@@ -164,8 +164,8 @@ const struct vbd_event_run *vbd_eventlog_find_run(
 	return NULL;
 }
 
-/* The place of the next event of this run, with all of @event but for its detail. */
-static struct vbd_event *take_place(struct vbd_eventlog *eventlog, const struct vbd_event *event)
+/* Add an event of this run: all of @event but its detail, which the caller sets. */
+static struct vbd_event *add_own_event(struct vbd_eventlog *eventlog, const struct vbd_event *event)
 {
 	bool full = eventlog->count >= eventlog->capacity;
 	struct vbd_event *own = next_place(eventlog);
@@ -173,19 +173,19 @@ static struct vbd_event *take_place(struct vbd_eventlog *eventlog, const struct 
 	eventlog->own++;
 	eventlog->gapless++;
 	eventlog->evicted += full;
-	place_event(own, event, ++eventlog->last);
+	copy_event(own, event, ++eventlog->last);
 	own->run = NULL;
 	own->at_ns = vbd_clock_mono_ns();
 	return own;
 }
 
-static uint64_t announce(struct vbd_eventlog *eventlog, struct vbd_event *event)
+static uint64_t log_and_notify(struct vbd_eventlog *eventlog, struct vbd_event *event)
 {
 	enum vbd_log_level level = severities[event->severity].level;
 	char object[VBD_OBJECT_TEXT_BYTES];
 
 	vbd_text_clean(event->detail);
-	/* A line that nobody reads is not even begun: most events are of debug. */
+	/* Most events are of the level debug: do not format a line that is not written. */
 	if (vbd_log_enabled(level))
 		vbd_log(level, vbd_object_text(event->kind, event->object_id, object), "%s: %s",
 			vbd_event_type_name(event->type), event->detail);
@@ -195,19 +195,19 @@ static uint64_t announce(struct vbd_eventlog *eventlog, struct vbd_event *event)
 
 uint64_t vbd_eventlog_add(struct vbd_eventlog *eventlog, const struct vbd_event *event)
 {
-	struct vbd_event *own = take_place(eventlog, event);
+	struct vbd_event *own = add_own_event(eventlog, event);
 
 	(void)vbd_text_copy(own->detail, sizeof(own->detail), event->detail);
-	return announce(eventlog, own);
+	return log_and_notify(eventlog, own);
 }
 
 uint64_t vbd_eventlog_vappend(
 	struct vbd_eventlog *eventlog, const struct vbd_event *event, const char *fmt, va_list ap)
 {
-	struct vbd_event *own = take_place(eventlog, event);
+	struct vbd_event *own = add_own_event(eventlog, event);
 
 	(void)vsnprintf(own->detail, sizeof(own->detail), fmt, ap);
-	return announce(eventlog, own);
+	return log_and_notify(eventlog, own);
 }
 
 uint64_t vbd_eventlog_append(

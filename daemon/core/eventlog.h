@@ -45,16 +45,16 @@ struct vbd_event {
 	enum vbd_event_type type;
 	enum vbd_severity severity;
 	enum vbd_object_kind kind;
-	uint64_t object_id;			 /* 0 with VBD_KIND_NONE */
-	char name[VBD_NAME_BYTES];		 /* of the object at that time; "" without one */
-	struct vbd_labels *labels;		 /* of the object; the event log has a reference */
-	struct vbd_caller *owner;		 /* of the object, likewise; NULL: the daemon */
+	uint64_t object_id;	   /* 0 with VBD_KIND_NONE */
+	char name[VBD_NAME_BYTES]; /* of the object at that time; "" without one */
+	struct vbd_labels *labels; /* of the object; the event log holds a reference */
+	struct vbd_caller *owner;  /* of the object, likewise; NULL: the daemon */
 	const char *words[VBD_EVENT_WORD_COUNT]; /* static strings; NULL: null */
 	uint8_t port_num;			 /* with vbd_event_type_has_port() */
 	char detail[160];			 /* UTF-8 without control characters */
 };
 
-/* The events that a reader selects; a filter of zeros selects all. */
+/* The events that a client selects; a filter of zeros selects all. */
 struct vbd_event_filter {
 	bool by_type;
 	bool types[VBD_EVENT_TYPE_COUNT]; /* with @by_type */
@@ -110,8 +110,7 @@ void vbd_eventlog_restore(
  * that are not in the log; before any event of this run */
 void vbd_eventlog_skip(struct vbd_eventlog *eventlog, uint64_t seq);
 
-/** vbd_eventlog_find_run - the earlier run with this server_id; NULL if the log has no event of it
- */
+/** vbd_eventlog_find_run - an earlier run by its server_id; NULL if the log has no event of it */
 const struct vbd_event_run *vbd_eventlog_find_run(
 	const struct vbd_eventlog *eventlog, const char *server_id);
 

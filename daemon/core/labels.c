@@ -51,8 +51,8 @@ void vbd_labels_unref(struct vbd_labels *labels)
 		free(labels);
 }
 
-/* One label of a selector, which has @len bytes. */
-static bool parse_wish(struct vbd_label_selector *selector, const char *text, size_t len)
+/* Parse one label of a selector: @len bytes at @text. */
+static bool parse_selector_label(struct vbd_label_selector *selector, const char *text, size_t len)
 {
 	const char *equals = memchr(text, '=', len);
 	size_t key_len = equals ? (size_t)(equals - text) : len;
@@ -78,7 +78,7 @@ enum vbd_status vbd_label_selector_parse(struct vbd_label_selector *selector, co
 	for (;;) {
 		size_t len = strcspn(text, ",");
 
-		if (!parse_wish(selector, text, len))
+		if (!parse_selector_label(selector, text, len))
 			return vbd_error_input(err, VBD_E_BAD_VALUE, parameter,
 				"%s must be labels such as job=x or job, separated by commas, at "
 				"most %d of them",
@@ -89,7 +89,7 @@ enum vbd_status vbd_label_selector_parse(struct vbd_label_selector *selector, co
 	}
 }
 
-static bool has(const struct vbd_labels *labels, const struct vbd_label *wish, bool any_value)
+static bool has_label(const struct vbd_labels *labels, const struct vbd_label *wish, bool any_value)
 {
 	for (size_t i = 0; labels && i < labels->count; i++) {
 		if (strcmp(labels->items[i].key, wish->key) == 0)
@@ -101,7 +101,7 @@ static bool has(const struct vbd_labels *labels, const struct vbd_label *wish, b
 bool vbd_labels_match(const struct vbd_labels *labels, const struct vbd_label_selector *selector)
 {
 	for (size_t i = 0; i < selector->count; i++) {
-		if (!has(labels, &selector->wishes[i].label, selector->wishes[i].any_value))
+		if (!has_label(labels, &selector->wishes[i].label, selector->wishes[i].any_value))
 			return false;
 	}
 	return true;

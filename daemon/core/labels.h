@@ -25,7 +25,7 @@ struct vbd_labels {
 	struct vbd_label items[];
 };
 
-/* The labels that a request selects: an object must have all of them. */
+/* The labels by which a request selects objects: an object must have all of them. */
 struct vbd_label_selector {
 	size_t count;
 	struct {
@@ -40,8 +40,7 @@ bool vbd_label_key_valid(const char *key);
 /** vbd_label_value_valid - at most 63 bytes, without a comma, and one line: vbd_utf8_line() */
 bool vbd_label_value_valid(const char *value);
 
-/** vbd_labels_create - a set with one reference, with room for @count labels; NULL without memory
- */
+/** vbd_labels_create - a set with one reference and room for @count labels; NULL without memory */
 struct vbd_labels *vbd_labels_create(size_t count);
 
 /** vbd_labels_add - add a label to a set that nothing shares yet; both texts are valid */

@@ -41,7 +41,7 @@ uint64_t vbd_loop_now_ns(const struct vbd_loop *loop)
 	return loop->now_ns ? loop->now_ns : vbd_clock_mono_ns();
 }
 
-static void end_avbd_loop_wake(struct vbd_loop *loop)
+static void end_awake_time(struct vbd_loop *loop)
 {
 	if (loop->woken_ns)
 		vbd_histogram_add(&loop->awake, vbd_clock_mono_ns() - loop->woken_ns);
@@ -51,7 +51,7 @@ static void end_avbd_loop_wake(struct vbd_loop *loop)
 
 static void on_before_sleep(uv_prepare_t *handle)
 {
-	end_avbd_loop_wake(VBD_CONTAINER_OF(handle, struct vbd_loop, before_sleep));
+	end_awake_time(VBD_CONTAINER_OF(handle, struct vbd_loop, before_sleep));
 }
 
 uint64_t vbd_loop_awake_ns(const struct vbd_loop *loop)
@@ -118,9 +118,9 @@ static enum vbd_status uv_error(struct vbd_error *err, const char *call, int rc,
 	return vbd_error_errno(err, lack ? VBD_OK : VBD_E_INTERNAL, call, -rc, "%s", what);
 }
 
-/* A job that its lane lets start finds a thread of libuv's pool free, whatever the other lanes do.
+/* Give libuv's pool as many threads as all lanes use together, so that no lane waits for another.
  * libuv reads the number once, when the first job of the process starts. */
-static void reserve_threads(void)
+static void set_thread_pool_size(void)
 {
 #define ADD_THREADS(sym, threads, of_owner, unwanted) +(threads)
 	const unsigned int threads = 0 VBD_WORK_MAP(ADD_THREADS);
@@ -138,7 +138,7 @@ enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *er
 
 	if (!loop)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the loop");
-	reserve_threads();
+	set_thread_pool_size();
 	rc = uv_loop_init(&loop->uv);
 	if (rc < 0) {
 		free(loop);
@@ -223,10 +223,10 @@ void vbd_loop_turn(struct vbd_loop *loop, bool wait)
 	(void)uv_run(&loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT);
 	/* UV_RUN_ONCE runs timers once more after the end of the turn. */
 	run_deferred(loop);
-	end_avbd_loop_wake(loop);
+	end_awake_time(loop);
 }
 
-static void on_poll(uv_poll_t *handle, int status, int events)
+static void on_fd_ready(uv_poll_t *handle, int status, int events)
 {
 	struct vbd_fd_watch *watch = VBD_CONTAINER_OF(handle, struct vbd_fd_watch, uv);
 	unsigned int ready = (unsigned int)events;
@@ -240,7 +240,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 		 * example the overflow of a netlink socket), so report "ready" and keep watching.
 		 */
 		ready = watch->events;
-		(void)uv_poll_start(handle, (int)watch->events, on_poll);
+		(void)uv_poll_start(handle, (int)watch->events, on_fd_ready);
 	}
 	watch->cb(ready, watch->arg);
 }
@@ -261,7 +261,7 @@ enum vbd_status vbd_fd_watch_start(struct vbd_loop *loop, int fd, unsigned int e
 		free(watch);
 		return uv_error(err, "uv_poll_init", rc, "can\'t watch a descriptor");
 	}
-	rc = uv_poll_start(&watch->uv, (int)events, on_poll);
+	rc = uv_poll_start(&watch->uv, (int)events, on_fd_ready);
 	if (rc < 0) {
 		uv_close((uv_handle_t *)&watch->uv, vbd_loop_free_handle);
 		return uv_error(err, "uv_poll_start", rc, "can\'t watch a descriptor");
@@ -290,7 +290,7 @@ static void on_timer(uv_timer_t *handle)
 		timer->cb(timer->arg);
 }
 
-static void due_at_next_turn(struct vbd_deferred *self)
+static void set_timer_due(struct vbd_deferred *self)
 {
 	struct vbd_timer *timer = VBD_CONTAINER_OF(self, struct vbd_timer, at_next_turn);
 
@@ -305,7 +305,7 @@ enum vbd_status vbd_timer_create(struct vbd_loop *loop, vbd_timer_cb cb, void *a
 	if (!timer)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a timer");
 	(void)uv_timer_init(&loop->uv, &timer->uv); /* can't fail */
-	vbd_deferred_init(&timer->at_next_turn, due_at_next_turn);
+	vbd_deferred_init(&timer->at_next_turn, set_timer_due);
 	timer->cb = cb;
 	timer->arg = arg;
 	*ret_timer = timer;

@@ -114,21 +114,21 @@ void vbd_loop_defer(struct vbd_loop *loop, struct vbd_deferred *deferred);
  * one; and one owner gets only a part of them, so that no caller waits for the work of another one
  * alone.
  *
- * Work that can't be stopped and that nobody awaits any more leaves its place to other work: each
- * job of such a kind has a thread of its own, and half of those below are for one owner at most.
+ * Work that runs can't be stopped: if nobody awaits it any more, other work gets its place. Jobs of
+ * such a kind have threads of their own, and one owner half of the threads more at most.
  *
  * X(SYMBOL, threads, threads for one owner at most, threads more for work that nobody awaits)
  */
 #define VBD_WORK_MAP(X)                                                                        \
-	/* reads the bytes of buffers and messages: checksums, in slices; pages of messages */ \
+	/* reading: checksums of buffers, slice by slice, and the data of pages of messages */ \
 	X(VBD_WORK_BYTES, 4, 2, 0)                                                             \
-	/* takes as long as the memory is large: registering, deregistering, unmapping */      \
+	/* registering, deregistering and unmapping: large memory takes long */                \
 	X(VBD_WORK_MEMORY, 4, 2, 0)                                                            \
-	/* takes as long as a name server is silent, which may be a minute */                  \
+	/* looking up host names: a silent name server may take a minute */                    \
 	X(VBD_WORK_NAMES, 8, 4, 128)                                                           \
-	/* asks the kernel and the hosts of silent peers */                                    \
+	/* asking the kernel and the hosts of silent peers */                                  \
 	X(VBD_WORK_OBSERVE, 4, 2, 0)                                                           \
-	/* the daemon's own: reading the configuration again, the health of the pool */        \
+	/* the daemon's own: reloading the configuration, checking the pool */                 \
 	X(VBD_WORK_CONTROL, 2, 2, 0)
 
 enum vbd_work {

@@ -14,7 +14,7 @@
 #include <uv.h>
 
 struct vbd_work_lane {
-	struct vbd_link shares; /* the first had its turn longest ago */
+	struct vbd_link shares; /* struct share; the owner whose turn was longest ago comes first */
 	unsigned int running;
 	unsigned int unwanted;
 };
@@ -31,13 +31,13 @@ struct vbd_loop {
 				     * until then */
 	unsigned int pool_jobs;	    /* work and resolutions that the thread pool has not finished */
 	uint64_t now_ns;	    /* 0: not read yet in this half of the turn */
-	uint64_t woken_ns;	    /* first callback since the last sleep; 0: none yet */
+	uint64_t woken_ns; /* when the first callback since the last sleep began; 0: none yet */
 	struct vbd_histogram awake;
 	bool ending;
 };
 
-/** vbd_loop_wake - the loop, whose turn has begun if this is its first callback: libuv has no hook
- * between sleep and callbacks */
+/** vbd_loop_wake - the loop of a callback; if the callback is the first since the sleep, the turn
+ * begins: libuv has no hook there */
 static inline struct vbd_loop *vbd_loop_wake(uv_loop_t *uv)
 {
 	struct vbd_loop *loop = VBD_CONTAINER_OF(uv, struct vbd_loop, uv);

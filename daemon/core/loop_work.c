@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <netdb.h>
 
-/* The work of one owner in a lane. */
+/* The jobs of one owner in a lane. */
 struct share {
 	struct vbd_link link;
 	const void *owner;
@@ -20,7 +20,7 @@ struct job {
 	uv_async_t ended; /* of a thread of its own */
 	uv_work_t uv;
 	pthread_t thread;
-	struct vbd_link link; /* until the job runs */
+	struct vbd_link link; /* in `waiting` of its share until the job runs */
 	struct vbd_loop *loop;
 	struct vbd_work_lane *lane;
 	struct share *share; /* NULL when the job is done */
@@ -57,27 +57,27 @@ static const struct {
 static_assert(offsetof(struct job, ended) == 0, "freed as a uv handle");
 static_assert(offsetof(struct vbd_resolution, link) == 0, "freed as a link by the loop");
 
-static void on_job(uv_work_t *uv)
+static void run_job(uv_work_t *uv)
 {
 	struct job *job = VBD_CONTAINER_OF(uv, struct job, uv);
 
 	job->work(job->arg);
 }
 
-/* Work that nobody awaits leaves its place to other work, while there are threads for that. */
-static unsigned int places(unsigned int running, unsigned int unwanted, unsigned int most)
+/* The threads that count as used: up to @most jobs that nobody awaits do not count. */
+static unsigned int used_places(unsigned int running, unsigned int unwanted, unsigned int most)
 {
 	return running - (unwanted < most ? unwanted : most);
 }
 
-/* The share whose turn it is; NULL if each has nothing that waits, or as many threads as it gets.
- * Of the threads for work that nobody awaits, an owner gets a half. */
-static struct share *next_share(const struct vbd_work_lane *lane, size_t row)
+/* The owner's share whose turn it is; NULL if no share has a waiting job and may use another
+ * thread. Of the threads for work that nobody awaits, one owner gets half. */
+static struct share *next_ready_share(const struct vbd_work_lane *lane, size_t row)
 {
 	vbd_list_for_each (link, &lane->shares) {
 		struct share *share = VBD_CONTAINER_OF(link, struct share, link);
 
-		if (places(share->running, share->unwanted, lanes[row].unwanted / 2) <
+		if (used_places(share->running, share->unwanted, lanes[row].unwanted / 2) <
 				lanes[row].of_owner &&
 			!vbd_list_empty(&share->waiting))
 			return share;
@@ -97,7 +97,7 @@ static void *job_main(void *arg)
 	return NULL;
 }
 
-/* False without memory or threads. */
+/* Returns false without memory or threads. */
 static bool run_in_thread(struct job *job)
 {
 	job->has_handle = uv_async_init(&job->loop->uv, &job->ended, on_thread_ended) == 0;
@@ -109,8 +109,9 @@ static void start_jobs(struct vbd_loop *loop, struct vbd_work_lane *lane)
 {
 	const size_t row = (size_t)(lane - loop->lanes);
 
-	while (places(lane->running, lane->unwanted, lanes[row].unwanted) < lanes[row].threads) {
-		struct share *share = next_share(lane, row);
+	while (used_places(lane->running, lane->unwanted, lanes[row].unwanted) <
+		lanes[row].threads) {
+		struct share *share = next_ready_share(lane, row);
 		struct job *job;
 
 		if (!share)
@@ -123,7 +124,7 @@ static void start_jobs(struct vbd_loop *loop, struct vbd_work_lane *lane)
 		lane->running++;
 		/* uv_queue_work() fails without a function only. */
 		if (!lanes[row].unwanted || !run_in_thread(job))
-			(void)uv_queue_work(&loop->uv, &job->uv, on_job, on_job_done);
+			(void)uv_queue_work(&loop->uv, &job->uv, run_job, on_job_done);
 	}
 }
 
@@ -230,9 +231,9 @@ static void refill_lanes(struct vbd_deferred *self)
 		start_jobs(loop, &loop->lanes[i]);
 }
 
-/* Nobody awaits the job. One that waits is done at once, without its work; one that runs can't be
- * stopped. Its place is taken at the end of the turn, when those that are abandoned with it wait no
- * more. */
+/* Nobody awaits the job any more. A waiting job ends at once, without its work. A running job can't
+ * be stopped: another job gets its place at the end of the turn, when all that are abandoned in
+ * this turn have left the queue. */
 static void abandon_job(struct job *job)
 {
 	struct vbd_loop *loop = job->loop;
@@ -269,8 +270,8 @@ static void resolve_error(const struct vbd_resolution *resolution, struct vbd_er
 		resolution->host, gai_strerror(resolution->code));
 }
 
-/* A thread of its own. */
-static void look_up(void *arg)
+/* Runs in a thread of its own. */
+static void look_up_address(void *arg)
 {
 	struct vbd_resolution *resolution = arg;
 
@@ -278,7 +279,7 @@ static void look_up(void *arg)
 		&resolution->found, &resolution->errnum);
 }
 
-static void report(const struct vbd_resolution *resolution)
+static void report_resolution(const struct vbd_resolution *resolution)
 {
 	struct vbd_error err = {0};
 
@@ -300,7 +301,7 @@ static void on_resolved(void *arg)
 		resolution->job = NULL; /* the owner may still cancel it */
 	} else {
 		vbd_list_remove(&resolution->link);
-		report(resolution);
+		report_resolution(resolution);
 		free(resolution);
 	}
 }
@@ -323,7 +324,8 @@ enum vbd_status vbd_resolve(struct vbd_loop *loop, const void *owner, const char
 	(void)snprintf(resolution->host, sizeof(resolution->host), "%s", host);
 	resolution->port = port;
 	resolution->family = family;
-	resolution->job = queue_job(loop, VBD_WORK_NAMES, owner, look_up, on_resolved, resolution);
+	resolution->job =
+		queue_job(loop, VBD_WORK_NAMES, owner, look_up_address, on_resolved, resolution);
 	if (!resolution->job) {
 		free(resolution);
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to resolve a name");

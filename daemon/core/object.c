@@ -25,7 +25,7 @@ static bool is_used(const struct vbd_object *object)
 /* --- quotas ---------------------------------------------------------------------------------- */
 
 /* VBD_QUOTA_COUNT for a kind whose objects are not counted. */
-static enum vbd_quota quota_of(const struct vbd_registry *registry)
+static enum vbd_quota kind_quota(const struct vbd_registry *registry)
 {
 	switch ((unsigned int)vbd_registry_kind(registry)) {
 	case VBD_KIND_CONNECTION:
@@ -42,7 +42,7 @@ static enum vbd_quota quota_of(const struct vbd_registry *registry)
 static enum vbd_status check_quota(
 	const struct vbd_registry *registry, const struct vbd_caller *owner, struct vbd_error *err)
 {
-	enum vbd_quota quota = quota_of(registry);
+	enum vbd_quota quota = kind_quota(registry);
 
 	return quota == VBD_QUOTA_COUNT ? VBD_OK : vbd_quota_check(owner, quota, 1, err);
 }
@@ -62,7 +62,7 @@ void vbd_object_unpin(struct vbd_object *object)
 /* --- the store ------------------------------------------------------------------------------- */
 
 /* The row is written in a later turn: by then the object is whole, and most changes are over. */
-static void want_record(struct vbd_object *object)
+static void queue_record(struct vbd_object *object)
 {
 	struct vbd_daemon *daemon = object->registry->daemon;
 
@@ -88,7 +88,7 @@ static void drop_record(struct vbd_object *object)
 
 static void count_end(struct vbd_object *object)
 {
-	enum vbd_quota quota = quota_of(object->registry);
+	enum vbd_quota quota = kind_quota(object->registry);
 
 	if (object->ended)
 		return;
@@ -127,16 +127,16 @@ static const enum vbd_event_type deletion_types[VBD_KIND_COUNT] = {
 #undef DELETION_TYPE
 };
 
-static const char *state_of(const struct vbd_object *object)
+static const char *get_state_name(const struct vbd_object *object)
 {
 	const struct vbd_kind *kind = object->registry->kind;
 
 	return kind->state ? kind->state(object) : NULL;
 }
 
-static void take_object(struct vbd_event *event, struct vbd_object *object)
+static void fill_event_object(struct vbd_event *event, struct vbd_object *object)
 {
-	const char *state = object->past ? NULL : state_of(object);
+	const char *state = object->past ? NULL : get_state_name(object);
 
 	if (object->ended && event->words[VBD_EVENT_CODE])
 		object->end_code = event->words[VBD_EVENT_CODE];
@@ -160,7 +160,7 @@ void vbd_object_log(struct vbd_object *object, enum vbd_event_type type, enum vb
 	va_list ap;
 
 	event.words[VBD_EVENT_CODE] = code ? vbd_status_code(code) : NULL;
-	take_object(&event, object);
+	fill_event_object(&event, object);
 	va_start(ap, fmt);
 	(void)vbd_eventlog_vappend(object->registry->daemon->eventlog, &event, fmt, ap);
 	va_end(ap);
@@ -168,7 +168,7 @@ void vbd_object_log(struct vbd_object *object, enum vbd_event_type type, enum vb
 
 void vbd_object_log_event(struct vbd_object *object, struct vbd_event *event)
 {
-	take_object(event, object);
+	fill_event_object(event, object);
 	(void)vbd_eventlog_add(object->registry->daemon->eventlog, event);
 }
 
@@ -176,15 +176,15 @@ static void log_state(struct vbd_object *object)
 {
 	enum vbd_event_type type = change_types[vbd_registry_kind(object->registry)];
 
-	if (object->announced && type && state_of(object) != object->logged_state)
+	if (object->announced && type && get_state_name(object) != object->logged_state)
 		vbd_object_log(object, type, VBD_SEVERITY_DEBUG, VBD_OK, "%s -> %s",
-			object->logged_state, state_of(object));
+			object->logged_state, get_state_name(object));
 }
 
 void vbd_object_changed(struct vbd_object *object)
 {
 	object->version++;
-	want_record(object);
+	queue_record(object);
 	log_state(object);
 	vbd_watch_notify(&object->watches, false);
 }
@@ -200,9 +200,9 @@ void vbd_object_relabel(struct vbd_object *object, struct vbd_labels *labels)
 
 void vbd_object_counted(struct vbd_object *object)
 {
-	/* The row tells all about an end. */
+	/* The row of an ended object has its counters too. */
 	if (object->ended)
-		want_record(object);
+		queue_record(object);
 	vbd_watch_notify(&object->watches, false);
 }
 
@@ -247,8 +247,8 @@ void vbd_object_free(struct vbd_object *object)
 	free(object);
 }
 
-/* Something may have begun to use the object again since vbd_object_settle(). */
-static void reap(struct vbd_deferred *deferred)
+/* Since vbd_object_settle() something may have begun to use the object again. */
+static void free_if_unused(struct vbd_deferred *deferred)
 {
 	struct vbd_object *object = VBD_CONTAINER_OF(deferred, struct vbd_object, reap);
 
@@ -261,7 +261,7 @@ static struct vbd_object *object_of(struct vbd_link *ended_link)
 	return VBD_CONTAINER_OF(ended_link, struct vbd_object, ended_link);
 }
 
-static void make_room(struct vbd_registry *registry)
+static void free_oldest_ended(struct vbd_registry *registry)
 {
 	if (vbd_registry_count(registry) < registry->limit)
 		return;
@@ -275,7 +275,7 @@ static void make_room(struct vbd_registry *registry)
 	}
 }
 
-static struct vbd_object *alloc(struct vbd_registry *registry, struct vbd_error *err)
+static struct vbd_object *allocate_object(struct vbd_registry *registry, struct vbd_error *err)
 {
 	struct vbd_object *object = calloc(1, registry->kind->size_bytes);
 
@@ -290,15 +290,15 @@ static struct vbd_object *alloc(struct vbd_registry *registry, struct vbd_error 
 	vbd_list_init(&object->watches);
 	vbd_list_init(&object->ended_link);
 	vbd_list_init(&object->record_link);
-	vbd_deferred_init(&object->reap, reap);
+	vbd_deferred_init(&object->reap, free_if_unused);
 	return object;
 }
 
 /* The object is in its registry. */
-static struct vbd_object *begin_life(struct vbd_object *object, const struct vbd_origin *origin)
+static struct vbd_object *count_created(struct vbd_object *object, const struct vbd_origin *origin)
 {
 	struct vbd_caller *owner = origin->shared ? NULL : origin->caller;
-	enum vbd_quota quota = quota_of(object->registry);
+	enum vbd_quota quota = kind_quota(object->registry);
 
 	object->owner = vbd_caller_ref(owner);
 	object->shared = origin->shared;
@@ -308,7 +308,7 @@ static struct vbd_object *begin_life(struct vbd_object *object, const struct vbd
 	vbd_tally_of(object->registry, owner)->open++;
 	if (quota != VBD_QUOTA_COUNT)
 		vbd_quota_count(owner, quota, 1);
-	want_record(object);
+	queue_record(object);
 	return object;
 }
 
@@ -321,14 +321,14 @@ enum vbd_status vbd_object_create(struct vbd_registry *registry, const struct vb
 
 	if (status)
 		return status;
-	object = alloc(registry, err);
+	object = allocate_object(registry, err);
 	if (!object)
 		return VBD_E_NO_MEMORY;
 	if (kind->on_deadline)
 		status = vbd_timer_create(
 			registry->daemon->loop, kind->on_deadline, object, &object->deadline, err);
 	if (!status) {
-		make_room(registry);
+		free_oldest_ended(registry);
 		status = vbd_registry_add(registry, origin->caller, object, name, err);
 	}
 	if (status) {
@@ -336,7 +336,7 @@ enum vbd_status vbd_object_create(struct vbd_registry *registry, const struct vb
 		free(object);
 		return status;
 	}
-	*ret_object = begin_life(object, origin);
+	*ret_object = count_created(object, origin);
 	return VBD_OK;
 }
 
@@ -350,7 +350,7 @@ enum vbd_status vbd_object_adopt(struct vbd_registry *registry, const struct vbd
 {
 	/* The daemon's own PDs and CQs serve every request that names none. */
 	const struct vbd_origin whose = {origin->caller, origin->labels, !origin->caller};
-	struct vbd_object *object = alloc(registry, err);
+	struct vbd_object *object = allocate_object(registry, err);
 	enum vbd_status status;
 
 	if (!object)
@@ -360,7 +360,7 @@ enum vbd_status vbd_object_adopt(struct vbd_registry *registry, const struct vbd
 		free(object);
 		return status;
 	}
-	*ret_object = begin_life(object, &whose);
+	*ret_object = count_created(object, &whose);
 	return VBD_OK;
 }
 
@@ -400,7 +400,7 @@ static void enter_history(struct vbd_object *object)
 void vbd_object_end(struct vbd_object *object)
 {
 	count_end(object);
-	want_record(object);
+	queue_record(object);
 	(void)vbd_object_settle(object);
 	if (object->registry->kind->keeps_history && !object->held)
 		enter_history(object);

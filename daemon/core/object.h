@@ -15,7 +15,7 @@
 
 struct vbd_record;
 
-/* A kind of object. A function may be NULL: objects of the kind then have no such step. */
+/* A kind of object. A function that objects of the kind do not need is NULL. */
 struct vbd_kind {
 	size_t size_bytes;  /* of the service's struct */
 	bool keeps_history; /* ended objects stay until a newer object needs their place */
@@ -24,14 +24,11 @@ struct vbd_kind {
 	void (*on_deadline)(void *object); /* the object has a timer that calls this function */
 	/* Begin to end the object, unless it is ending. vbd_object_end() follows. */
 	void (*cancel)(struct vbd_object *object);
-	/* Does something use the ended object? When the use is over, vbd_object_settle() follows.
-	 */
+	/* Does something use the ended object? After the use vbd_object_settle() is called. */
 	bool (*is_used)(const struct vbd_object *object);
-	/* Name of the object's state, as clients see it. NULL: objects of the kind have no states.
-	 */
+	/* Name of the object's state, for clients. NULL: objects of the kind have no states. */
 	const char *(*state)(const struct vbd_object *object);
-	/* Offset of the struct vbd_error with which the object failed, for a kind without @problem.
-	 */
+	/* Offset of the struct vbd_error of a failed object; not used if @problem is set. */
 	size_t error_at;
 	/* Set @ret_err to the reason for which the object failed. */
 	void (*problem)(const struct vbd_object *object, struct vbd_error *ret_err);
@@ -119,7 +116,7 @@ void vbd_object_leave(struct vbd_object *object);
 
 /** vbd_object_replaced - let watches, ETags and the store follow vbd_registry_exchange(): @object,
  * which is new, has the id of @before, which has ended
- * @forget: @before leaves no record, and no event tells of it; it is freed in this turn */
+ * @forget: free @before in this turn, without a record and without an event */
 void vbd_object_replaced(struct vbd_object *object, struct vbd_object *before, bool forget);
 
 /** vbd_object_hold - when the object has ended it stays in its registry, whatever else ends, until

@@ -4,7 +4,7 @@
 #include "daemon/core/caller.h"
 #include "daemon/core/labels.h"
 
-/* Fewer gaps are not worth closing. */
+/* Gaps are closed when there are so many. */
 #define GAPS_MIN 64
 
 void vbd_places_fini(struct vbd_places *places)
@@ -13,7 +13,7 @@ void vbd_places_fini(struct vbd_places *places)
 	*places = (struct vbd_places){0};
 }
 
-static bool make_room(struct vbd_places *places)
+static bool grow_places(struct vbd_places *places)
 {
 	size_t room = places->room ? 2 * places->room : 16;
 	struct vbd_place *grown;
@@ -30,14 +30,14 @@ static bool make_room(struct vbd_places *places)
 
 bool vbd_places_add(struct vbd_places *places, uint64_t id, struct vbd_object *object)
 {
-	if (!make_room(places))
+	if (!grow_places(places))
 		return false;
 	places->places[places->count++] = (struct vbd_place){.id = id, .object = object};
 	return true;
 }
 
 /* The index of the first place whose id is @id or above. */
-static size_t find(const struct vbd_places *places, uint64_t id)
+static size_t find_place_index(const struct vbd_places *places, uint64_t id)
 {
 	size_t low = 0, high = places->count;
 
@@ -66,7 +66,7 @@ static void close_gaps(struct vbd_places *places)
 
 void vbd_places_remove(struct vbd_places *places, uint64_t id)
 {
-	size_t i = find(places, id);
+	size_t i = find_place_index(places, id);
 
 	if (i + 1 == places->count) {
 		places->count--;
@@ -80,8 +80,8 @@ void vbd_places_remove(struct vbd_places *places, uint64_t id)
 
 void vbd_places_exchange(struct vbd_places *places, uint64_t id, uint64_t other_id)
 {
-	struct vbd_place *one = &places->places[find(places, id)];
-	struct vbd_place *other = &places->places[find(places, other_id)];
+	struct vbd_place *one = &places->places[find_place_index(places, id)];
+	struct vbd_place *other = &places->places[find_place_index(places, other_id)];
 	struct vbd_object *object = one->object;
 
 	one->object = other->object;
@@ -90,14 +90,14 @@ void vbd_places_exchange(struct vbd_places *places, uint64_t id, uint64_t other_
 
 struct vbd_object *vbd_places_find(const struct vbd_places *places, uint64_t id)
 {
-	size_t i = find(places, id);
+	size_t i = find_place_index(places, id);
 
 	return i < places->count && places->places[i].id == id ? places->places[i].object : NULL;
 }
 
 struct vbd_object *vbd_places_after(const struct vbd_places *places, uint64_t id)
 {
-	size_t i = id < UINT64_MAX ? find(places, id + 1) : places->count;
+	size_t i = id < UINT64_MAX ? find_place_index(places, id + 1) : places->count;
 
 	while (i < places->count && !places->places[i].object)
 		i++;
@@ -106,7 +106,7 @@ struct vbd_object *vbd_places_after(const struct vbd_places *places, uint64_t id
 
 struct vbd_object *vbd_places_before(const struct vbd_places *places, uint64_t id)
 {
-	size_t i = find(places, id);
+	size_t i = find_place_index(places, id);
 
 	while (i > 0 && !places->places[i - 1].object)
 		i--;
@@ -198,9 +198,8 @@ struct vbd_record *vbd_record_find_name(
 {
 	struct vbd_record *newest = NULL;
 
-	/* The id does not tell: a kept connection has one that is older than those of earlier
-	 * tries.
-	 */
+	/* The id does not tell which is the newest: a kept connection has an older id than its
+	 * earlier tries. */
 	for (size_t i = registry->past.count; i > 0; i--) {
 		struct vbd_record *record = vbd_record_of(registry->past.places[i - 1].object);
 

@@ -35,8 +35,8 @@ uint64_t vbd_quota_used(const struct vbd_caller *caller, enum vbd_quota quota, u
 	return per_s ? vbd_bucket_taken(caller->requests_full_ns, per_s, now_ns) : 0;
 }
 
-/* Requests end by themselves: another try may succeed. */
-static enum vbd_status exceeded(const struct vbd_caller *caller, enum vbd_quota quota,
+/* VBD_E_THROTTLED for requests and streams, which end by themselves: a later try may succeed. */
+static enum vbd_status set_quota_exceeded(const struct vbd_caller *caller, enum vbd_quota quota,
 	const char *why, struct vbd_error *err)
 {
 	bool passes = quota == VBD_QUOTA_requests_per_s || quota == VBD_QUOTA_streams;
@@ -58,12 +58,12 @@ enum vbd_status vbd_quota_check(const struct vbd_caller *caller, enum vbd_quota 
 	uint64_t max = caller ? vbd_quota_max(caller, quota) : 0;
 	char why[80];
 
-	/* A reload may have made the quota less than what the caller has. */
+	/* After a reload the quota may be below what the caller has. */
 	if (!max || (caller->used[quota] <= max && amount <= max - caller->used[quota]))
 		return VBD_OK;
 	(void)snprintf(why, sizeof(why), "; %llu are in use, and %llu more are needed",
 		(unsigned long long)caller->used[quota], (unsigned long long)amount);
-	return exceeded(caller, quota, why, err);
+	return set_quota_exceeded(caller, quota, why, err);
 }
 
 void vbd_quota_count(struct vbd_caller *caller, enum vbd_quota quota, uint64_t amount)
@@ -88,7 +88,7 @@ enum vbd_status vbd_quota_take_request(
 		return VBD_OK;
 	full_ns = vbd_bucket_take(caller->requests_full_ns, per_s, per_s, now_ns);
 	if (!full_ns)
-		return exceeded(caller, VBD_QUOTA_requests_per_s, "", err);
+		return set_quota_exceeded(caller, VBD_QUOTA_requests_per_s, "", err);
 	caller->requests_full_ns = full_ns;
 	return VBD_OK;
 }

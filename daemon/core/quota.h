@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The quotas of callers. The things of a caller are counted as they come and go, also without a
- * quota: a reload may bring one, which holds for what comes later. The daemon itself, a caller of
- * NULL, has no quotas.
+ * The quotas of callers. What a caller has is counted also without a quota: a reload may bring a
+ * quota, which holds for what comes later. The daemon itself (a NULL caller) has no quotas.
  *
  * Control thread; never blocks.
  */
@@ -18,8 +17,8 @@ const char *vbd_quota_name(enum vbd_quota quota);
 /** vbd_quota_max - the caller's quota; 0 if it has none */
 uint64_t vbd_quota_max(const struct vbd_caller *caller, enum vbd_quota quota);
 
-/** vbd_quota_used - the amount that the caller has; for VBD_QUOTA_requests_per_s the requests that
- * count now, and 0 without that quota. @now_ns: of the monotonic clock */
+/** vbd_quota_used - the amount that counts for the caller; for VBD_QUOTA_requests_per_s the
+ * requests that count now, and 0 without that quota. @now_ns: of the monotonic clock */
 uint64_t vbd_quota_used(const struct vbd_caller *caller, enum vbd_quota quota, uint64_t now_ns);
 
 /**

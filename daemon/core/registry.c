@@ -81,7 +81,7 @@ char *vbd_registry_path(const struct vbd_registry *registry, uint64_t id, char p
 	return path;
 }
 
-static enum vbd_status name_taken(const struct vbd_registry *registry,
+static enum vbd_status set_name_taken(const struct vbd_registry *registry,
 	const struct vbd_caller *caller, const struct vbd_object *holder, struct vbd_error *err)
 {
 	char path[VBD_PATH_BYTES];
@@ -113,7 +113,7 @@ static enum vbd_status check_name(const struct vbd_registry *registry,
 			"letter or _");
 	holder = vbd_registry_find_name(registry, name);
 	if (holder && holds_name(registry, holder))
-		return name_taken(registry, caller, holder, err);
+		return set_name_taken(registry, caller, holder, err);
 	return VBD_OK;
 }
 
@@ -185,7 +185,7 @@ static void delete_name(struct vbd_registry *registry, struct vbd_object *object
 	object->name[0] = '\0';
 }
 
-static bool insert(struct vbd_registry *registry, struct vbd_object *object)
+static bool insert_object(struct vbd_registry *registry, struct vbd_object *object)
 {
 	if (!vbd_places_add(&registry->places, object->id, object))
 		return false;
@@ -200,7 +200,7 @@ enum vbd_status vbd_registry_adopt(struct vbd_registry *registry, struct vbd_obj
 {
 	(void)snprintf(object->name, sizeof(object->name), "%s", name);
 	object->id = id;
-	if (!insert(registry, object)) {
+	if (!insert_object(registry, object)) {
 		object->id = 0;
 		object->name[0] = '\0';
 		return vbd_error_set(

@@ -110,7 +110,7 @@ struct vbd_tally vbd_tally_seen(
 struct vbd_object {
 	uint64_t id;		   /* 0 while the object is in no registry */
 	char name[VBD_NAME_BYTES]; /* "" without a name */
-	UT_hash_handle by_name;	   /* unused in an object whose name a newer one has as well */
+	UT_hash_handle by_name;	   /* not used while a newer object has the same name */
 	/* The objects that had the same name before and after: the newest is in the hash. */
 	struct vbd_object *named_before, *named_after;
 	/* The members for the object's life; see daemon/core/object.h. */
@@ -138,7 +138,7 @@ struct vbd_object {
 	const char *end_code;	     /* static string; NULL: none, and before the end */
 };
 
-/* The aim of a request that names an object. */
+/* The use that a request makes of the object that it names. */
 enum vbd_purpose {
 	VBD_TO_CHANGE, /* end and delete as well */
 	VBD_TO_USE,    /* read and write contents, send, see keys; a reference in a body */
@@ -184,15 +184,15 @@ void vbd_registry_fini(struct vbd_registry *registry);
 
 /**
  * vbd_registry_add - add an object with the next id and a name
- * @caller: gives the name; NULL: the daemon itself
+ * @caller: chose the name; NULL: the daemon itself
  * @object: in no registry
  * @name:   NULL or "" for none
  *
- * An ended object in the history keeps its name, and leaves it to a new object as well.
+ * A new object may get the name of an ended one in the history, which keeps the name too.
  *
- * Returns VBD_OK; VBD_E_BAD_VALUE for a name against the rule; VBD_E_NAME_TAKEN (err->object is the
- * holder's path, if @caller may know of it); VBD_E_LIMIT_REACHED (err->limit is the limit);
- * VBD_E_NO_MEMORY.
+ * Returns VBD_OK; VBD_E_BAD_VALUE for a name that vbd_name_valid() refuses; VBD_E_NAME_TAKEN
+ * (err->object is the holder's path, if @caller may know of it); VBD_E_LIMIT_REACHED (err->limit is
+ * the limit); VBD_E_NO_MEMORY.
  */
 enum vbd_status vbd_registry_add(struct vbd_registry *registry, const struct vbd_caller *caller,
 	struct vbd_object *object, const char *name, struct vbd_error *err) VBD_MUST_CHECK;
@@ -286,9 +286,9 @@ struct vbd_registry *vbd_registry_at(struct vbd_daemon *daemon, const char *path
 char *vbd_registry_path(
 	const struct vbd_registry *registry, uint64_t id, char path[VBD_PATH_BYTES]);
 
-/* --- records: ended objects of earlier runs, as the store has kept them. A record has the JSON of
- * the object as text, as a reader saw it. Records are in `past` of their registry, where services
- * do not find them. ---------------------------------------------------------------------------- */
+/* --- records: ended objects of earlier runs, from the store. A record has the JSON of the object,
+ * as a client with the role "read" saw it. Records are in `past` of their registry, where services
+ * do not find them. ------------------------------------------------------------------------ */
 
 struct vbd_record {
 	struct vbd_object object; /* without a struct of its service */

@@ -14,20 +14,20 @@
 struct vbd_traces {
 	struct vbd_daemon *daemon;
 	struct vbd_trace_sample samples[SAMPLES];
-	/* The sample being taken; the pool thread has it while `reading`. */
+	/* The sample that is being taken; only the pool thread uses it while `reading`. */
 	bool reading;
 	char ibdev_path[256];
 	unsigned int ports;
 	struct vbd_trace_sample taken;
 };
 
-/* A set of counters that is being read. */
+/* The counters that a call of vbd_traces_read() adds up. */
 struct reading {
 	enum vbd_counter_set set;
 	uint64_t *counters;
 };
 
-static void on_counter(const char *name, uint64_t value, void *arg)
+static void add_counter(const char *name, uint64_t value, void *arg)
 {
 	const struct reading *reading = arg;
 	enum vbd_trace trace = vbd_trace_of(reading->set, name);
@@ -46,13 +46,13 @@ void vbd_traces_read(
 		for (size_t i = 0; i < VBD_ARRAY_LEN(sets); i++) {
 			struct reading reading = {.set = sets[i], .counters = ret_counters};
 
-			vbd_port_counters_read(ibdev_path, port, sets[i], on_counter, &reading);
+			vbd_port_counters_read(ibdev_path, port, sets[i], add_counter, &reading);
 		}
 	}
 }
 
 /* Pool thread. */
-static void take(void *arg)
+static void take_sample(void *arg)
 {
 	struct vbd_traces *traces = arg;
 
@@ -60,14 +60,14 @@ static void take(void *arg)
 	traces->taken.at_ns = vbd_clock_mono_ns();
 }
 
-static bool is_of(const struct vbd_trace_sample *sample, const char *device)
+static bool is_sample_of(const struct vbd_trace_sample *sample, const char *device)
 {
 	return sample->at_ns && strcmp(sample->device, device) == 0;
 }
 
-/* The time between the samples before and after one of the same device, as a part of its age: how
- * much it would be missed. The first and the newest are always kept. */
-static double worth_of(
+/* How much @sample would be missed: the time between the device's samples before and after it, as a
+ * part of its age. The device's first and newest samples are always kept. */
+static double get_worth(
 	const struct vbd_traces *traces, const struct vbd_trace_sample *sample, uint64_t now_ns)
 {
 	uint64_t before_ns = 0;
@@ -76,7 +76,7 @@ static double worth_of(
 	for (size_t i = 0; i < SAMPLES; i++) {
 		uint64_t at_ns = traces->samples[i].at_ns;
 
-		if (!is_of(&traces->samples[i], sample->device))
+		if (!is_sample_of(&traces->samples[i], sample->device))
 			continue;
 		if (at_ns < sample->at_ns && at_ns > before_ns)
 			before_ns = at_ns;
@@ -90,7 +90,7 @@ static double worth_of(
 
 /* The place of the next sample of a device that has many: the older its samples are, the wider
  * apart those are that stay. */
-static struct vbd_trace_sample *least_worth(
+static struct vbd_trace_sample *least_worth_sample(
 	struct vbd_traces *traces, const char *device, uint64_t now_ns)
 {
 	struct vbd_trace_sample *least = NULL;
@@ -98,9 +98,9 @@ static struct vbd_trace_sample *least_worth(
 
 	for (size_t i = 0; i < SAMPLES; i++) {
 		struct vbd_trace_sample *sample = &traces->samples[i];
-		double worth = is_of(sample, device) ? worth_of(traces, sample, now_ns) : 0;
+		double worth = is_sample_of(sample, device) ? get_worth(traces, sample, now_ns) : 0;
 
-		if (is_of(sample, device) && (!least || worth < least_worth)) {
+		if (is_sample_of(sample, device) && (!least || worth < least_worth)) {
 			least = sample;
 			least_worth = worth;
 		}
@@ -108,8 +108,8 @@ static struct vbd_trace_sample *least_worth(
 	return least;
 }
 
-/* For a device with few samples a free place, or the oldest sample of any. */
-static struct vbd_trace_sample *place_for(
+/* For a device with few samples: a free place, or that of the oldest sample of any device. */
+static struct vbd_trace_sample *place_for_sample(
 	struct vbd_traces *traces, const struct vbd_trace_sample *next)
 {
 	struct vbd_trace_sample *oldest = &traces->samples[0];
@@ -118,19 +118,19 @@ static struct vbd_trace_sample *place_for(
 	for (size_t i = 0; i < SAMPLES; i++) {
 		if (traces->samples[i].at_ns < oldest->at_ns)
 			oldest = &traces->samples[i];
-		count += is_of(&traces->samples[i], next->device);
+		count += is_sample_of(&traces->samples[i], next->device);
 	}
 	return count < SAMPLES_OF_A_DEVICE ? oldest
-					   : least_worth(traces, next->device, next->at_ns);
+					   : least_worth_sample(traces, next->device, next->at_ns);
 }
 
 void vbd_traces_add(struct vbd_daemon *daemon, const struct vbd_trace_sample *sample)
 {
-	*place_for(daemon->traces, sample) = *sample;
+	*place_for_sample(daemon->traces, sample) = *sample;
 }
 
 /* Devices that came meanwhile have no sample yet. */
-static void taken(void *arg)
+static void on_sample_taken(void *arg)
 {
 	struct vbd_traces *traces = arg;
 	struct vbd_daemon *daemon = traces->daemon;
@@ -160,8 +160,8 @@ void vbd_traces_mark(struct vbd_daemon *daemon, struct vbd_device *device)
 	traces->ports = device->attr.phys_port_cnt;
 	traces->taken = (struct vbd_trace_sample){0};
 	(void)snprintf(traces->taken.device, sizeof(traces->taken.device), "%s", device->name);
-	traces->reading = vbd_loop_work(daemon->loop, VBD_WORK_OBSERVE, NULL, take, taken, traces,
-				  NULL) == VBD_OK;
+	traces->reading = vbd_loop_work(daemon->loop, VBD_WORK_OBSERVE, NULL, take_sample,
+				  on_sample_taken, traces, NULL) == VBD_OK;
 }
 
 const struct vbd_trace_sample *vbd_traces_before(
@@ -172,7 +172,7 @@ const struct vbd_trace_sample *vbd_traces_before(
 	for (size_t i = 0; i < SAMPLES; i++) {
 		const struct vbd_trace_sample *sample = &daemon->traces->samples[i];
 
-		if (is_of(sample, device) && sample->at_ns <= since_ns &&
+		if (is_sample_of(sample, device) && sample->at_ns <= since_ns &&
 			(!before || sample->at_ns > before->at_ns))
 			before = sample;
 	}

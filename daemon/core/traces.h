@@ -2,9 +2,8 @@
 /*
  * The kernel's counters of each device before something began, so that a failure can be explained
  * by those that have risen since. The thread pool reads them when a device comes, and when
- * something begins on it, at most once a second. The newer samples are, the more of them are kept.
- * An incident is compared with a sample from before its beginning, since a later one may have its
- * traces.
+ * something begins on it, at most once a second. More samples are kept of recent time. An incident
+ * is compared with a sample from before its beginning: a later one may count the incident already.
  *
  * Control thread, unless a function says otherwise.
  */

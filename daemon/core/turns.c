@@ -13,7 +13,7 @@ bool vbd_turns_go_on(const struct vbd_turns *turns)
 	return vbd_loop_awake_ns(turns->loop) < turns->budget_ns;
 }
 
-static void take_step(struct vbd_turns *turns)
+static void take_next_step(struct vbd_turns *turns)
 {
 	struct vbd_steps *steps = VBD_LIST_FIRST(&turns->waiting, struct vbd_steps, link);
 
@@ -24,8 +24,8 @@ static void take_step(struct vbd_turns *turns)
 		vbd_list_append(&turns->waiting, &steps->link);
 }
 
-/* A work that is added meanwhile waits for the next turn. */
-static void on_turn(void *arg)
+/* Steps that are added meanwhile wait for the next turn. */
+static void on_turn_timer(void *arg)
 {
 	struct vbd_turns *turns = arg;
 	size_t waiting = 0;
@@ -33,7 +33,7 @@ static void on_turn(void *arg)
 	vbd_list_for_each (link, &turns->waiting)
 		waiting++;
 	for (size_t taken = 0; taken < waiting && (!taken || vbd_turns_go_on(turns)); taken++)
-		take_step(turns);
+		take_next_step(turns);
 	if (!vbd_list_empty(&turns->waiting))
 		vbd_timer_set(turns->timer, 0);
 }
@@ -44,7 +44,7 @@ enum vbd_status vbd_turns_init(
 	turns->loop = loop;
 	turns->budget_ns = BUDGET_NS;
 	vbd_list_init(&turns->waiting);
-	return vbd_timer_create(loop, on_turn, turns, &turns->timer, err);
+	return vbd_timer_create(loop, on_turn_timer, turns, &turns->timer, err);
 }
 
 void vbd_turns_fini(struct vbd_turns *turns)
@@ -64,7 +64,7 @@ void vbd_turns_drop(struct vbd_steps *steps)
 	vbd_list_remove(&steps->link);
 }
 
-static void summarize(struct vbd_ration *ration)
+static void tell_summary(struct vbd_ration *ration)
 {
 	uint64_t count = ration->untold;
 
@@ -73,7 +73,7 @@ static void summarize(struct vbd_ration *ration)
 		ration->summary(ration->arg, count);
 }
 
-static void on_period(void *arg)
+static void on_period_timer(void *arg)
 {
 	struct vbd_ration *ration = arg;
 
@@ -82,18 +82,18 @@ static void on_period(void *arg)
 		return;
 	}
 	vbd_timer_set(ration->timer, ration->period_ms);
-	summarize(ration);
+	tell_summary(ration);
 }
 
 enum vbd_status vbd_ration_init(
 	struct vbd_ration *ration, struct vbd_loop *loop, struct vbd_error *err)
 {
-	return vbd_timer_create(loop, on_period, ration, &ration->timer, err);
+	return vbd_timer_create(loop, on_period_timer, ration, &ration->timer, err);
 }
 
 void vbd_ration_fini(struct vbd_ration *ration)
 {
-	summarize(ration);
+	tell_summary(ration);
 	vbd_timer_destroy(ration->timer);
 	ration->timer = NULL;
 }

@@ -28,11 +28,11 @@ struct vbd_turns {
 	struct vbd_loop *loop;
 	struct vbd_timer *timer;
 	struct vbd_link waiting; /* of struct vbd_steps */
-	/* Only the first step begins in a turn that has taken so long; 0: a step in each turn. */
+	/* A turn that has taken so long begins no step but its first; 0: one step in each turn. */
 	uint64_t budget_ns;
 };
 
-/** vbd_turns_init - without any work; VBD_E_NO_MEMORY */
+/** vbd_turns_init - begin without waiting steps; VBD_E_NO_MEMORY */
 enum vbd_status vbd_turns_init(
 	struct vbd_turns *turns, struct vbd_loop *loop, struct vbd_error *err) VBD_MUST_CHECK;
 
@@ -52,26 +52,26 @@ void vbd_turns_add(struct vbd_turns *turns, struct vbd_steps *steps);
 void vbd_turns_drop(struct vbd_steps *steps);
 
 /*
- * A ration of events about what strangers can cause as often as they like: the first ones are told
- * in full; of the others there is one summary a period, with their number. After a period without
- * any the next ones are told in full again.
+ * A limit on events about what strangers can cause as often as they like. The first ones get an
+ * event each; the others are counted, and one event a period has their number. After a period
+ * without any of them, the next ones get an event each again.
  *
  * Control thread.
  */
 
 struct vbd_ration {
-	struct vbd_timer *timer; /* runs from the first one that is told on */
-	uint32_t full;		 /* number of those that are told in full */
+	struct vbd_timer *timer; /* runs from the first event on */
+	uint32_t full;		 /* the number of those that get an event each */
 	uint32_t told;
 	uint64_t period_ms;
-	uint64_t untold; /* since the last summary */
-	/* Tell that there were @count more in the period that ends now. */
+	uint64_t untold; /* number of those without an event, since the last summary */
+	/* Append an event: there were @count more in the period that ends now. */
 	void (*summary)(void *arg, uint64_t count);
 	void *arg;
 };
 
 /**
- * vbd_ration_init - begin with a whole ration
+ * vbd_ration_init - begin a period in which nothing has happened
  * @ration: `full`, `period_ms`, `summary` and `arg` are set, the rest is zero
  *
  * Returns VBD_E_NO_MEMORY.
@@ -79,10 +79,10 @@ struct vbd_ration {
 enum vbd_status vbd_ration_init(
 	struct vbd_ration *ration, struct vbd_loop *loop, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_ration_fini - free the timer; a summary that is due is told; a zeroed ration is fine */
+/** vbd_ration_fini - free the timer, and call `summary` if it is due; a zeroed ration is fine */
 void vbd_ration_fini(struct vbd_ration *ration);
 
-/** vbd_ration_take - true if the caller shall tell in full what has happened; else it is counted */
+/** vbd_ration_take - count what has happened; true if the caller shall append an event about it */
 bool vbd_ration_take(struct vbd_ration *ration);
 
 #endif
