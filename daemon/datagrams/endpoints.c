@@ -23,8 +23,8 @@ static void on_set_deadline(struct vbd_endpoint *endpoint, uint64_t timeout_ms, 
 		vbd_timer_clear(record->object.deadline);
 }
 
-/* End the groups first: sends to them are over, and an attached QP can't be destroyed. */
-static void on_before_qp_goes(struct vbd_endpoint *endpoint, void *arg)
+/* End the groups before the QP: no send to them is left, and an attached QP can't be destroyed. */
+static void on_before_qp_destroy(struct vbd_endpoint *endpoint, void *arg)
 {
 	struct vbd_endpoint_record *record = arg;
 
@@ -33,7 +33,7 @@ static void on_before_qp_goes(struct vbd_endpoint *endpoint, void *arg)
 	vbd_peers_endpoint_ended(record);
 }
 
-static void on_asked(struct vbd_endpoint *endpoint, const struct sockaddr *peer,
+static void on_sidr_request(struct vbd_endpoint *endpoint, const struct sockaddr *peer,
 	const struct vbd_error *refused, void *arg)
 {
 	struct vbd_endpoint_record *record = arg;
@@ -47,7 +47,7 @@ static void on_asked(struct vbd_endpoint *endpoint, const struct sockaddr *peer,
 		vbd_addr_format(from, text), refused ? ": " : "", refused ? refused->text : "");
 }
 
-static void ended(struct vbd_endpoint_record *record)
+static void end_record(struct vbd_endpoint_record *record)
 {
 	struct vbd_daemon *daemon = record->object.registry->daemon;
 	const struct vbd_endpoint *endpoint = record->endpoint;
@@ -70,7 +70,7 @@ static void on_state_changed(struct vbd_endpoint *endpoint, void *arg)
 	struct vbd_endpoint_record *record = arg;
 
 	if (vbd_endpoint_state_ended(endpoint->state))
-		ended(record);
+		end_record(record);
 	else if (endpoint->state == VBD_ENDPOINT_READY)
 		vbd_object_log(&record->object, VBD_EVENT_UD_ENDPOINT_STATE_CHANGED,
 			VBD_SEVERITY_INFO, VBD_OK, "ready, qpn 0x%06x", endpoint->qp.info.lqpn);
@@ -80,8 +80,8 @@ static void on_state_changed(struct vbd_endpoint *endpoint, void *arg)
 static const struct vbd_endpoint_ops endpoint_ops = {
 	.state_changed = on_state_changed,
 	.set_deadline = on_set_deadline,
-	.before_qp_goes = on_before_qp_goes,
-	.asked = on_asked,
+	.before_qp_goes = on_before_qp_destroy,
+	.asked = on_sidr_request,
 };
 
 static void on_deadline(void *arg)
@@ -164,7 +164,7 @@ static enum vbd_status open_endpoint(struct vbd_endpoint_record *record,
 		&endpoint_ops, record, &record->endpoint, err);
 }
 
-static void announce(struct vbd_endpoint_record *record)
+static void log_created(struct vbd_endpoint_record *record)
 {
 	const struct vbd_endpoint *endpoint = record->endpoint;
 	char text[VBD_ADDR_TEXT_BYTES];
@@ -201,7 +201,7 @@ enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_
 	daemon->qp_receives_bytes += record->receive_bytes;
 	vbd_object_pin(&record->object, record->receive_bytes);
 	vbd_inbox_attach(&record->inbox, &record->endpoint->qp);
-	announce(record);
+	log_created(record);
 	*ret_record = record;
 	return VBD_OK;
 }
@@ -240,7 +240,7 @@ static void free_record(struct vbd_object *object)
 }
 
 /* Deleting an endpoint closes it; its peers and groups are freed with it. */
-static const char *state(const struct vbd_object *object)
+static const char *get_state_name(const struct vbd_object *object)
 {
 	return vbd_endpoint_state_name(
 		((const struct vbd_endpoint_record *)object)->endpoint->state);
@@ -257,7 +257,7 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 		vbd_qp_end_error(qp, ret_err);
 }
 
-static struct vbd_device_id *device(struct vbd_object *object)
+static struct vbd_device_id *get_device_id(struct vbd_object *object)
 {
 	return &((struct vbd_endpoint_record *)object)->endpoint->device;
 }
@@ -266,8 +266,8 @@ const struct vbd_kind vbd_ud_endpoint_kind = {
 	.size_bytes = sizeof(struct vbd_endpoint_record),
 	.on_deadline = on_deadline,
 	.cancel = close_endpoint,
-	.state = state,
-	.device = device,
+	.state = get_state_name,
+	.device = get_device_id,
 	.problem = get_problem,
 	.free = free_record,
 };

@@ -33,7 +33,7 @@ struct vbd_endpoint_spec {
 };
 
 /** vbd_endpoint_create - create an endpoint, which is ready when a call thread has registered its
- * receives; its watches tell */
+ * receives; its watches are called then */
 enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_endpoint_spec *spec,
 	struct vbd_endpoint_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 

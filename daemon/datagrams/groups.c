@@ -64,8 +64,8 @@ static bool is_multicast(const struct sockaddr_storage *addr)
 					   : IN_MULTICAST(ntohl(in->sin_addr.s_addr));
 }
 
-/* A QP is attached to a group only once, so the first of two memberships to leave ends both. */
-static enum vbd_status check_new(const struct vbd_group_spec *spec,
+/* A QP is attached to a group once only: of two memberships, the first to leave would end both. */
+static enum vbd_status check_not_joined(const struct vbd_group_spec *spec,
 	const struct sockaddr_storage *addr, struct vbd_error *err)
 {
 	vbd_list_for_each (link, &spec->endpoint->groups) {
@@ -98,7 +98,7 @@ static enum vbd_status check_spec(
 			"groups have the qkey 0x%08x; endpoint %llu has another qkey and would "
 			"receive nothing",
 			VBD_CM_QKEY, (unsigned long long)spec->endpoint->object.id);
-	return check_new(spec, ret_addr, err);
+	return check_not_joined(spec, ret_addr, err);
 }
 
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_group_spec *spec,
@@ -170,7 +170,7 @@ void vbd_groups_destroy_of(struct vbd_endpoint_record *endpoint)
 		vbd_object_free(&VBD_CONTAINER_OF(link, struct vbd_group_record, link)->object);
 }
 
-static void leave(struct vbd_object *object)
+static void leave_group(struct vbd_object *object)
 {
 	vbd_group_leave(&record_of(object)->group);
 }
@@ -189,7 +189,7 @@ static void free_record(struct vbd_object *object)
 }
 
 /* Deleting a group leaves it. A failed group stays until it is deleted. */
-static const char *state(const struct vbd_object *object)
+static const char *get_state_name(const struct vbd_object *object)
 {
 	return vbd_group_state_json(((const struct vbd_group_record *)object)->group.state);
 }
@@ -197,9 +197,9 @@ static const char *state(const struct vbd_object *object)
 const struct vbd_kind vbd_multicast_membership_kind = {
 	.size_bytes = sizeof(struct vbd_group_record),
 	.on_deadline = on_deadline,
-	.cancel = leave,
+	.cancel = leave_group,
 	.is_used = is_used,
-	.state = state,
+	.state = get_state_name,
 	.error_at = offsetof(struct vbd_group_record, group.error),
 	.free = free_record,
 };

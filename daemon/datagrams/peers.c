@@ -44,7 +44,7 @@ static void on_ah_made(struct vbd_call *call)
 	(void)vbd_object_settle(&record->object);
 }
 
-static void on_make_ah(struct vbd_peer *peer, void *arg)
+static void begin_make_ah(struct vbd_peer *peer, void *arg)
 {
 	struct vbd_peer_record *record = arg;
 
@@ -63,7 +63,7 @@ static void on_set_deadline(struct vbd_peer *peer, uint64_t timeout_ms, void *ar
 	vbd_timer_set(record->object.deadline, timeout_ms);
 }
 
-static void on_resolved(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
+static void on_name_resolved(const struct vbd_addrs *addrs, const struct vbd_error *err, void *arg)
 {
 	struct vbd_peer_record *record = arg;
 
@@ -75,27 +75,27 @@ static void on_resolved(const struct vbd_addrs *addrs, const struct vbd_error *e
 }
 
 /* The family that a peer's address must have; AF_UNSPEC for any. */
-static int family_of(const struct vbd_endpoint *endpoint)
+static int required_family(const struct vbd_endpoint *endpoint)
 {
 	const struct sockaddr *own = (const struct sockaddr *)&endpoint->addr;
 
 	return own->sa_family && !vbd_sockaddr_is_any(own) ? own->sa_family : AF_UNSPEC;
 }
 
-static enum vbd_status look_up(struct vbd_peer *peer, void *arg, struct vbd_error *err)
+static enum vbd_status look_up_name(struct vbd_peer *peer, void *arg, struct vbd_error *err)
 {
 	struct vbd_peer_record *record = arg;
 
 	return vbd_resolve(record->object.registry->daemon->loop, record->object.owner,
-		record->dst_addr, record->dst_port, family_of(peer->endpoint), on_resolved, record,
-		&record->resolution, err);
+		record->dst_addr, record->dst_port, required_family(peer->endpoint),
+		on_name_resolved, record, &record->resolution, err);
 }
 
 static const struct vbd_peer_ops peer_ops = {
 	.state_changed = on_state_changed,
-	.make_ah = on_make_ah,
+	.make_ah = begin_make_ah,
 	.set_deadline = on_set_deadline,
-	.look_up = look_up,
+	.look_up = look_up_name,
 };
 
 static void on_deadline(void *arg)
@@ -127,7 +127,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 	return VBD_OK;
 }
 
-static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *spec)
+static void resolve_destination(struct vbd_peer_record *record, const struct vbd_peer_spec *spec)
 {
 	struct vbd_error error = {0};
 	struct sockaddr_storage dst;
@@ -139,11 +139,11 @@ static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *
 	/* A numeric address needs no thread pool. */
 	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst))
 		vbd_peer_resolve(&record->peer, &dst, 1, false);
-	else if (look_up(&record->peer, record, &error) != VBD_OK)
+	else if (look_up_name(&record->peer, record, &error) != VBD_OK)
 		vbd_peer_name_failed(&record->peer, &error);
 }
 
-static enum vbd_status path_of_message(const struct vbd_peer_spec *spec,
+static enum vbd_status path_to_sender(const struct vbd_peer_spec *spec,
 	struct ibv_ah_attr *ret_path, uint32_t *ret_qpn, struct vbd_error *err)
 {
 	const struct vbd_endpoint *endpoint = spec->endpoint->endpoint;
@@ -164,13 +164,13 @@ static enum vbd_status path_of_message(const struct vbd_peer_spec *spec,
 	return VBD_OK;
 }
 
-static enum vbd_status known_path(const struct vbd_peer_spec *spec, struct ibv_ah_attr *ret_path,
-	uint32_t *ret_qpn, struct vbd_error *err)
+static enum vbd_status get_known_path(const struct vbd_peer_spec *spec,
+	struct ibv_ah_attr *ret_path, uint32_t *ret_qpn, struct vbd_error *err)
 {
 	const struct vbd_endpoint_params *params = &spec->endpoint->endpoint->params;
 
 	if (spec->message)
-		return path_of_message(spec, ret_path, ret_qpn, err);
+		return path_to_sender(spec, ret_path, ret_qpn, err);
 	*ret_path = spec->path;
 	ret_path->port_num = params->port_num;
 	ret_path->grh.sgid_index =
@@ -192,7 +192,7 @@ enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer
 		status = spec->endpoint->endpoint->qp.ops->check_usable(
 			&spec->endpoint->endpoint->qp, err);
 	if (!status && !spec->dst_addr[0])
-		status = known_path(spec, &path, &qpn, err);
+		status = get_known_path(spec, &path, &qpn, err);
 	if (!status)
 		status = make_record(daemon, spec, &record, err);
 	if (status)
@@ -201,7 +201,7 @@ enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer
 		"of ud_endpoint %llu", (unsigned long long)record->endpoint_id);
 	/* From here on a failure is the peer's own. */
 	if (spec->dst_addr[0])
-		resolve(record, spec);
+		resolve_destination(record, spec);
 	else
 		vbd_peer_set(&record->peer, &path, qpn,
 			spec->has_qkey ? spec->qkey : spec->endpoint->endpoint->params.qkey);
@@ -209,7 +209,7 @@ enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer
 	return VBD_OK;
 }
 
-/* Delete the peer. It is freed later if a job on the thread pool still uses it. */
+/* Delete the peer; a peer that a job on the thread pool uses is freed later. */
 static void delete_record(struct vbd_peer_record *record)
 {
 	vbd_resolve_cancel(record->resolution);
@@ -267,7 +267,7 @@ static void free_record(struct vbd_object *object)
 	vbd_peer_fini(&record_of(object)->peer);
 }
 
-static const char *state(const struct vbd_object *object)
+static const char *get_state_name(const struct vbd_object *object)
 {
 	return vbd_peer_state_json(((const struct vbd_peer_record *)object)->peer.state);
 }
@@ -276,7 +276,7 @@ const struct vbd_kind vbd_ud_peer_kind = {
 	.size_bytes = sizeof(struct vbd_peer_record),
 	.on_deadline = on_deadline,
 	.is_used = is_used,
-	.state = state,
+	.state = get_state_name,
 	.error_at = offsetof(struct vbd_peer_record, peer.error),
 	.free = free_record,
 };

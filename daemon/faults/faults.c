@@ -5,10 +5,10 @@
 #include "daemon/connections/connections.h"
 #include "rdma/fabric/fabric.h"
 
-/* An event tells of the hits of this time. */
+/* One event reports all hits of a fault within this many ms. */
 #define TELL_MS 1000
 
-/* Connections that a step of the walk meets. */
+/* Connections that one step of a QP_ERROR fault looks at. */
 #define SWEEP_STEP 64
 
 static struct vbd_fault_record *record_of(struct vbd_object *object)
@@ -17,7 +17,7 @@ static struct vbd_fault_record *record_of(struct vbd_object *object)
 }
 
 /* Any thread: id, name and labels of an object do not change while something can happen to it. */
-static bool matches(const void *arg, const void *subject)
+static bool target_matches(const void *arg, const void *subject)
 {
 	const struct vbd_fault_target *target = arg;
 	const struct vbd_object *object = subject;
@@ -29,8 +29,8 @@ static bool matches(const void *arg, const void *subject)
 	return vbd_labels_match(object->labels, &target->selector);
 }
 
-/* Any thread. A listener is not hit itself: it tells the peer. */
-static void mark(const void *subject, enum vbd_fault_effect effect)
+/* Any thread. A listener (REFUSE_ACCEPTS) has no `faults_hit`, so nothing is marked there. */
+static void mark_connection_hit(const void *subject, enum vbd_fault_effect effect)
 {
 	struct vbd_connection *connection =
 		VBD_CONTAINER_OF(subject, struct vbd_connection, object);
@@ -40,7 +40,7 @@ static void mark(const void *subject, enum vbd_fault_effect effect)
 			&connection->faults_hit, 1U << effect, memory_order_relaxed);
 }
 
-static bool is_any(const struct vbd_fault_target *target)
+static bool target_is_any(const struct vbd_fault_target *target)
 {
 	return !target->id && !target->name[0] && !target->selector.count;
 }
@@ -64,7 +64,7 @@ static enum vbd_status check_needed(const struct vbd_fault_spec *spec, struct vb
 	if (spec->effect == VBD_FAULT_DELAY_COMPLETIONS && !spec->delay_seen)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/delay_ms",
 			"delay_completions needs the time by which they are delayed");
-	if (spec->effect == VBD_FAULT_FAIL_CALL && !is_any(&spec->target))
+	if (spec->effect == VBD_FAULT_FAIL_CALL && !target_is_any(&spec->target))
 		return vbd_error_input(err, VBD_E_BAD_VALUE,
 			spec->target.selector.count ? "/selector" : "/target",
 			"a call belongs to no object: fail_call has no target and no selector");
@@ -91,7 +91,7 @@ static enum vbd_status check_spec(
 
 /* --- QP_ERROR -------------------------------------------------------------------------------- */
 
-static void meet(struct vbd_fault_record *record, struct vbd_object *object)
+static void inject_qp_error(struct vbd_fault_record *record, struct vbd_object *object)
 {
 	struct vbd_conn *conn = VBD_CONTAINER_OF(object, struct vbd_connection, object)->conn;
 
@@ -110,7 +110,7 @@ static bool step_sweep(struct vbd_steps *steps)
 		if (!object)
 			return true;
 		record->swept_id = object->id;
-		meet(record, object);
+		inject_qp_error(record, object);
 	}
 	return false;
 }
@@ -125,7 +125,7 @@ static void begin_sweep(struct vbd_fault_record *record)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static void tell(struct vbd_fault_record *record)
+static void log_new_hits(struct vbd_fault_record *record)
 {
 	uint64_t fired = vbd_fault_fired(&record->fault);
 
@@ -138,7 +138,7 @@ static void tell(struct vbd_fault_record *record)
 	vbd_object_counted(&record->object);
 }
 
-static void on_tick(void *object)
+static void on_hits_timer(void *object)
 {
 	struct vbd_fault_record *record = object;
 	uint64_t now_ns = vbd_clock_mono_ns();
@@ -148,26 +148,26 @@ static void on_tick(void *object)
 		vbd_fault_delete(record);
 		return;
 	}
-	tell(record);
+	log_new_hits(record);
 	left_ms = (record->expires_ns - now_ns) / VBD_NS_PER_MS + 1;
 	vbd_timer_set(record->object.deadline, left_ms < TELL_MS ? left_ms : TELL_MS);
 }
 
-static void begin(struct vbd_fault_record *record, const struct vbd_fault_spec *spec)
+static void arm_fault(struct vbd_fault_record *record, const struct vbd_fault_spec *spec)
 {
 	record->fault.effect = spec->effect;
 	record->fault.rule = spec->rule;
-	record->fault.on_hit = mark;
+	record->fault.on_hit = mark_connection_hit;
 	record->target = spec->target;
-	if (!is_any(&record->target)) {
-		record->fault.matches = matches;
+	if (!target_is_any(&record->target)) {
+		record->fault.matches = target_matches;
 		record->fault.arg = &record->target;
 	}
 	record->expires_ns = record->object.created_ns + spec->expires_ms * VBD_NS_PER_MS;
 	vbd_fault_arm(&record->fault);
 	if (spec->effect == VBD_FAULT_QP_ERROR)
 		begin_sweep(record);
-	on_tick(record);
+	on_hits_timer(record);
 }
 
 enum vbd_status vbd_fault_create(struct vbd_daemon *daemon, const struct vbd_fault_spec *spec,
@@ -185,7 +185,7 @@ enum vbd_status vbd_fault_create(struct vbd_daemon *daemon, const struct vbd_fau
 	vbd_object_log(object, VBD_EVENT_FAULT_CREATED, VBD_SEVERITY_WARNING, VBD_OK,
 		"%s, for %llu ms at most", vbd_fault_effect_name(spec->effect),
 		(unsigned long long)spec->expires_ms);
-	begin(record_of(object), spec);
+	arm_fault(record_of(object), spec);
 	*ret_record = record_of(object);
 	return VBD_OK;
 }
@@ -197,7 +197,7 @@ void vbd_fault_delete(struct vbd_fault_record *record)
 	vbd_fault_disarm(&record->fault);
 	vbd_fabric_faults_ended(daemon->fabric);
 	vbd_timer_clear(record->object.deadline);
-	tell(record);
+	log_new_hits(record);
 	vbd_object_log(&record->object, VBD_EVENT_FAULT_DELETED, VBD_SEVERITY_NOTICE, VBD_OK,
 		"%s, %llu in all", vbd_fault_effect_name(record->fault.effect),
 		(unsigned long long)record->told);
@@ -214,6 +214,6 @@ static void free_fault(struct vbd_object *object)
 
 const struct vbd_kind vbd_fault_kind = {
 	.size_bytes = sizeof(struct vbd_fault_record),
-	.on_deadline = on_tick,
+	.on_deadline = on_hits_timer,
 	.free = free_fault,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Faults that clients ask for, to test how programs recover: only with `fault_injection` in the
- * configuration. Each is gone after a while at the latest. docs/faults.md tells users of them.
+ * configuration. Each expires after a while. docs/faults.md tells users of them.
  *
  * Control thread; never blocks.
  */
@@ -17,7 +17,7 @@
 #define VBD_FAULT_EXPIRES_MS_MAX 86400000 /* a day */
 #define VBD_FAULT_DELAY_MS_MAX	 60000
 
-/* A fault hits the connections, or with REFUSE_ACCEPTS the listeners, that fit each member. */
+/* A fault hits the connections, or with REFUSE_ACCEPTS the listeners, that match all members. */
 struct vbd_fault_target {
 	uint64_t id;		   /* 0: any */
 	char name[VBD_NAME_BYTES]; /* "": any */
@@ -40,9 +40,9 @@ struct vbd_fault_record {
 	struct vbd_fault fault;
 	struct vbd_fault_target target;
 	uint64_t expires_ns;
-	uint64_t told;		/* of the hits, in events */
+	uint64_t told;		/* hits that events have reported */
 	struct vbd_steps sweep; /* QP_ERROR: the walk through the connections */
-	uint64_t swept_id;	/* of the last one that it has met */
+	uint64_t swept_id;	/* of the last connection that it looked at */
 };
 
 /**
