@@ -11,16 +11,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A turn tells of so many. */
+/* systemd gets at most so many messages in a turn. */
 #define TOLD_PER_TURN 16
 
-/* A systemd that does not read is tried again after so long. */
+/* Pause before the next try, if systemd does not read its socket. */
 #define RETRY_MS 200
 
 /* --- the FD store of systemd ----------------------------------------------------------------- */
 
-/* A path, or with @ before it the name of an abstract socket (sd_notify(3)). */
-static bool find_socket(struct sockaddr_un *ret_addr, socklen_t *ret_bytes)
+/* $NOTIFY_SOCKET is a path, or "@" and the name of an abstract socket (sd_notify(3)). */
+static bool find_notify_socket(struct sockaddr_un *ret_addr, socklen_t *ret_bytes)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	size_t len = path ? strlen(path) : 0;
@@ -48,7 +48,7 @@ static enum vbd_status send_text(int to, char *text, int fd, struct vbd_error *e
 	struct sockaddr_un addr;
 	struct msghdr message = {.msg_name = &addr, .msg_iov = &iov, .msg_iovlen = 1};
 
-	if (!find_socket(&addr, &message.msg_namelen))
+	if (!find_notify_socket(&addr, &message.msg_namelen))
 		return vbd_error_set(err, VBD_E_NOT_FOUND, "there is no socket of systemd");
 	if (fd >= 0) {
 		control.header = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
@@ -107,7 +107,7 @@ static struct vbd_holder *holder_of(const struct vbd_kept *kept)
 	return &kept->object.registry->daemon->reconciler->holder;
 }
 
-static void close_found(struct vbd_held *held)
+static void close_found_fd(struct vbd_held *held)
 {
 	if (held->found_fd >= 0)
 		(void)close(held->found_fd);
@@ -116,7 +116,7 @@ static void close_found(struct vbd_held *held)
 
 static void free_held(struct vbd_held *held)
 {
-	close_found(held);
+	close_found_fd(held);
 	vbd_list_remove(&held->link);
 	free(held);
 }
@@ -141,7 +141,7 @@ static void log_without_bytes(struct vbd_kept *kept, const char *text)
 
 /* --- what systemd is told -------------------------------------------------------------------- */
 
-/* The objects show whether the bytes outlive the daemon. */
+/* The buffer and its kept object show clients whether the bytes outlive the daemon. */
 static void mark_changed(const struct vbd_held *held)
 {
 	struct vbd_object *made = held->kept ? vbd_kept_made(held->kept) : NULL;
@@ -190,7 +190,7 @@ static void wait_for_room(struct vbd_holder *holder, struct vbd_held *held)
 	log_without_bytes(held->kept, text);
 }
 
-/* The first of which systemd is to be told now; NULL: none. */
+/* The first one about which systemd is to get a message now; NULL: none. */
 static struct vbd_held *next_to_tell(const struct vbd_holder *holder)
 {
 	bool has_room = holder->stored < holder->max;
@@ -205,7 +205,7 @@ static struct vbd_held *next_to_tell(const struct vbd_holder *holder)
 }
 
 /* Returns false if systemd does not read. */
-static bool tell(struct vbd_holder *holder, struct vbd_held *held, struct vbd_error *err)
+static bool tell_systemd(struct vbd_holder *holder, struct vbd_held *held, struct vbd_error *err)
 {
 	if (held->to_remove && !remove_from_store(holder, held, err))
 		return false;
@@ -218,14 +218,14 @@ static bool tell(struct vbd_holder *holder, struct vbd_held *held, struct vbd_er
 	return true;
 }
 
-static void tell_some(struct vbd_holder *holder)
+static void tell_systemd_some(struct vbd_holder *holder)
 {
 	struct vbd_held *held = next_to_tell(holder);
 	struct vbd_error err = {0};
 	bool is_read = true;
 
 	for (int i = 0; held && i < TOLD_PER_TURN && is_read; i++) {
-		is_read = tell(holder, held, &err);
+		is_read = tell_systemd(holder, held, &err);
 		held = next_to_tell(holder);
 	}
 	if (!is_read && !holder->is_failing)
@@ -236,18 +236,18 @@ static void tell_some(struct vbd_holder *holder)
 		vbd_timer_set(holder->timer, is_read ? 0 : RETRY_MS);
 }
 
-static void on_timer(void *arg)
+static void on_tell_timer(void *arg)
 {
-	tell_some(arg);
+	tell_systemd_some(arg);
 }
 
-static void want(struct vbd_holder *holder, struct vbd_held *held)
+static void queue_for_systemd(struct vbd_holder *holder, struct vbd_held *held)
 {
 	held->waits = false;
 	vbd_list_remove(&held->link);
 	vbd_list_append(&holder->all, &held->link);
 	if (!holder->is_failing)
-		tell_some(holder);
+		tell_systemd_some(holder);
 }
 
 /* --- what the run before has left ------------------------------------------------------------ */
@@ -274,7 +274,7 @@ void vbd_holder_found(const char *name, int fd, void *arg)
 	struct vbd_held *held = find_unclaimed(holder, name);
 
 	if (held)
-		close_found(held);
+		close_found_fd(held);
 	else if (strlen(name) < VBD_HELD_NAME_BYTES)
 		held = new_held(holder, name);
 	if (held && !held->is_stored) {
@@ -288,8 +288,8 @@ void vbd_holder_found(const char *name, int fd, void *arg)
 	(void)close(fd);
 }
 
-/* Without its rows the daemon does not know what is kept, and the next run may. */
-static bool knows_all(const struct vbd_daemon *daemon)
+/* Are all kept objects known? Not without the rows of state_dir, which the next run may read. */
+static bool knows_all_kept(const struct vbd_daemon *daemon)
 {
 	char unused[8];
 
@@ -298,25 +298,25 @@ static bool knows_all(const struct vbd_daemon *daemon)
 
 void vbd_holder_sweep(struct vbd_holder *holder)
 {
-	bool is_known = knows_all(holder->daemon);
+	bool is_known = knows_all_kept(holder->daemon);
 
 	vbd_list_for_each (link, &holder->all) {
 		struct vbd_held *held = VBD_CONTAINER_OF(link, struct vbd_held, link);
 
 		if (held->kept)
 			continue;
-		close_found(held);
+		close_found_fd(held);
 		vbd_log(VBD_LOG_WARNING, NULL,
 			"descriptor %.140s from systemd is closed: no such buffer is kept%s",
 			held->name, is_known ? "" : " now; systemd holds on to it");
 		held->to_remove = is_known;
 	}
-	tell_some(holder);
+	tell_systemd_some(holder);
 }
 
 /* --- buffers --------------------------------------------------------------------------------- */
 
-static void make_name(const struct vbd_kept *kept, char ret_name[VBD_HELD_NAME_BYTES])
+static void make_store_name(const struct vbd_kept *kept, char ret_name[VBD_HELD_NAME_BYTES])
 {
 	(void)snprintf(ret_name, VBD_HELD_NAME_BYTES, VBD_HELD_PREFIX "%s/%s",
 		kept->object.owner ? kept->object.owner->name : "", kept->object.name);
@@ -328,7 +328,7 @@ void vbd_held_enter(struct vbd_kept *kept)
 
 	if (kept->of != VBD_KIND_BUFFER)
 		return;
-	make_name(kept, name);
+	make_store_name(kept, name);
 	kept->held = find_unclaimed(holder_of(kept), name);
 	if (kept->held)
 		kept->held->kept = kept;
@@ -345,12 +345,12 @@ void vbd_held_misfit(struct vbd_kept *kept, const struct vbd_error *why)
 
 	(void)snprintf(text, sizeof(text),
 		"what was in it before the start is gone, it has zeros: %.100s", why->text);
-	close_found(kept->held);
+	close_found_fd(kept->held);
 	log_without_bytes(kept, text);
 }
 
 /* Whether the next run will look for the bytes of @buffer. */
-static bool is_wanted(const struct vbd_kept *kept, const struct vbd_buffer *buffer)
+static bool wants_bytes_held(const struct vbd_kept *kept, const struct vbd_buffer *buffer)
 {
 	const struct vbd_daemon *daemon = kept->object.registry->daemon;
 
@@ -368,24 +368,24 @@ void vbd_held_up(struct vbd_kept *kept)
 	if (kept->of != VBD_KIND_BUFFER || !made || (!holder->max && !kept->held))
 		return;
 	buffer = VBD_CONTAINER_OF(made, struct vbd_buffer, object);
-	if (!is_wanted(kept, buffer)) {
+	if (!wants_bytes_held(kept, buffer)) {
 		vbd_held_drop(kept);
 		return;
 	}
-	make_name(kept, name);
+	make_store_name(kept, name);
 	if (!kept->held)
 		kept->held = new_held(holder, name);
 	if (!kept->held || kept->held->buffer_id == made->id)
 		return;
 	kept->held->kept = kept;
 	kept->held->buffer_id = made->id;
-	close_found(kept->held);
-	/* The memory that was found is the one that systemd holds. */
+	close_found_fd(kept->held);
+	/* The buffer has the memory that was found, which systemd holds already. */
 	if (buffer->mem.has_bytes)
 		return;
 	kept->held->to_remove = kept->held->is_stored;
 	kept->held->to_add = true;
-	want(holder, kept->held);
+	queue_for_systemd(holder, kept->held);
 }
 
 void vbd_held_leave(struct vbd_kept *kept)
@@ -402,11 +402,11 @@ void vbd_held_drop(struct vbd_kept *kept)
 	if (!held)
 		return;
 	vbd_held_leave(kept);
-	close_found(held);
+	close_found_fd(held);
 	held->to_add = false;
 	held->to_remove = held->is_stored;
 	if (held->is_stored)
-		want(holder_of(kept), held);
+		queue_for_systemd(holder_of(kept), held);
 	else
 		free_held(held);
 }
@@ -426,7 +426,7 @@ enum vbd_status vbd_holder_begin(
 {
 	holder->daemon = daemon;
 	vbd_list_init(&holder->all);
-	return vbd_timer_create(daemon->loop, on_timer, holder, &holder->timer, err);
+	return vbd_timer_create(daemon->loop, on_tell_timer, holder, &holder->timer, err);
 }
 
 void vbd_holder_end(struct vbd_holder *holder)

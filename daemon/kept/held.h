@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bytes of kept shared buffers over a restart: systemd holds the descriptor of each one's
- * memory, also when the daemon is killed, and the next run makes the
- * buffer of it. A descriptor belongs to a buffer by its name in the store, which has the owner in
- * it: nobody gets the bytes that another one had under the same name.
+ * The bytes of kept shared buffers over a restart: systemd holds the descriptor of each buffer's
+ * memory, also when the daemon is killed, and the next run makes the buffer of it. The descriptor's
+ * name in the FD store has owner and name of the buffer: nobody gets the bytes of another owner.
  *
- * systemd is told within the turn. While it does not read, the messages wait here, in order.
+ * Messages to systemd are sent within the turn. While it does not read, they wait here, in order.
  *
  * Control thread; never blocks.
  */
@@ -31,17 +30,17 @@ struct vbd_timer;
 struct vbd_held {
 	struct vbd_link link;
 	struct vbd_kept *kept;	/* NULL: no kept object has the name, or none any more */
-	int found_fd;		/* of the run before, until its buffer is there; -1: none */
-	uint64_t buffer_id;	/* this buffer has the memory; 0: no buffer of this run has */
+	int found_fd;		/* from the run before, until its buffer is made; -1: none */
+	uint64_t buffer_id;	/* the buffer that has the memory; 0: none of this run */
 	bool is_stored;		/* systemd holds something */
-	bool to_remove, to_add; /* systemd is to be told; the first comes first */
-	bool waits;		/* to be added, since there was no room for it */
+	bool to_remove, to_add; /* a message is to be sent; `to_remove` goes first */
+	bool waits;		/* to be added when the FD store has room */
 	char name[VBD_HELD_NAME_BYTES];
 };
 
 struct vbd_holder {
 	struct vbd_daemon *daemon;
-	struct vbd_link all; /* of struct vbd_held; systemd is told of the first ones first */
+	struct vbd_link all; /* of struct vbd_held, in the order of their messages */
 	struct vbd_timer *timer;
 	uint32_t max;	 /* descriptors that systemd holds at most; 0: there is no store */
 	uint32_t stored; /* descriptors that it holds */
@@ -60,11 +59,11 @@ void vbd_holder_use(struct vbd_holder *holder, uint32_t max);
  * after vbd_holder_use(), before anything is kept */
 void vbd_holder_found(const char *name, int fd, void *holder);
 
-/** vbd_holder_sweep - all objects of lists and of earlier runs are kept now: let go of what belongs
- * to none of them, and say so in the log */
+/** vbd_holder_sweep - call this when all objects of lists and of earlier runs are kept: release
+ * what belongs to none of them, and log that */
 void vbd_holder_sweep(struct vbd_holder *holder);
 
-/** vbd_holder_end - free all; systemd holds on to what it has; harmless if it was not begun */
+/** vbd_holder_end - free all; what systemd holds stays; harmless if it was not begun */
 void vbd_holder_end(struct vbd_holder *holder);
 
 /** vbd_held_enter - an object is kept from now on: what was found under its name is its own */
@@ -73,7 +72,7 @@ void vbd_held_enter(struct vbd_kept *kept);
 /** vbd_held_fd - the memory of an earlier run for the buffer, which stays the holder's; -1: none */
 int vbd_held_fd(const struct vbd_kept *kept);
 
-/** vbd_held_misfit - the buffer can't have that memory: let go of it, and tell why */
+/** vbd_held_misfit - the buffer can't have that memory: release it, and log @why */
 void vbd_held_misfit(struct vbd_kept *kept, const struct vbd_error *why);
 
 /** vbd_held_up - the object is there: have its memory held, if it is a shared buffer */
@@ -96,7 +95,7 @@ bool vbd_held_is_stored(const struct vbd_kept *kept);
  */
 
 /** vbd_fd_store_add - let systemd hold a duplicate of @fd under @name; another one of the name
- * stays there too. Fails while systemd does not read. That it has no room is not told. */
+ * stays there too. Fails while systemd does not read. systemd does not say when it has no room. */
 enum vbd_status vbd_fd_store_add(const char *name, int fd, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_fd_store_remove - let systemd close what it holds under @name; fails while systemd does not

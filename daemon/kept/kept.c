@@ -16,7 +16,7 @@ static struct vbd_kept *kept_of(struct vbd_object *object)
 
 /* --- in state_dir ---------------------------------------------------------------------------- */
 
-static uint64_t drop(const struct vbd_kept *kept)
+static uint64_t drop_row(const struct vbd_kept *kept)
 {
 	const struct vbd_daemon *daemon = kept->object.registry->daemon;
 
@@ -38,7 +38,7 @@ bool vbd_kept_bytes_outlive(const struct vbd_kept *kept)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static void announce(struct vbd_kept *kept)
+static void log_created(struct vbd_kept *kept)
 {
 	vbd_object_log(&kept->object, VBD_EVENT_KEPT_OBJECT_CREATED, VBD_SEVERITY_INFO, VBD_OK,
 		"%s %s, from the %s", kept->object.registry->daemon->registries[kept->of].singular,
@@ -76,13 +76,13 @@ enum vbd_status vbd_kept_add(struct vbd_daemon *daemon, const struct vbd_kept_sp
 
 	if (status != VBD_OK)
 		return status;
-	announce(*ret_kept);
+	log_created(*ret_kept);
 	vbd_reconciler_soon(*ret_kept);
 	return VBD_OK;
 }
 
 /* The kept object of this name and kind; NULL: none. */
-static struct vbd_kept *find(const struct vbd_registry *registry, const char *name)
+static struct vbd_kept *find_kept(const struct vbd_registry *registry, const char *name)
 {
 	const struct vbd_daemon *daemon = registry->daemon;
 	struct vbd_object *found = vbd_registry_find_name(daemon->kept_objects, name);
@@ -104,11 +104,11 @@ bool vbd_kept_prepared(const struct vbd_daemon *daemon, enum vbd_object_kind of,
 
 void vbd_kept_adopt(struct vbd_object *object)
 {
-	struct vbd_kept *kept = find(object->registry, object->name);
+	struct vbd_kept *kept = find_kept(object->registry, object->name);
 
 	if (!kept || !is_prepared(kept))
 		return;
-	announce(kept);
+	log_created(kept);
 	vbd_kept_put_row(kept);
 	kept->tries = 1;
 	kept->last_try_ns = kept->object.created_ns;
@@ -116,8 +116,8 @@ void vbd_kept_adopt(struct vbd_object *object)
 	vbd_reconciler_saw(kept);
 }
 
-/* The object stays, and shows that it is kept no longer. */
-static void forget(struct vbd_kept *kept)
+/* Keep the object no longer, which clients then see; the object itself stays. */
+static void stop_keeping(struct vbd_kept *kept)
 {
 	struct vbd_object *made = vbd_kept_made(kept);
 
@@ -135,19 +135,19 @@ static void forget(struct vbd_kept *kept)
 void vbd_kept_settle(struct vbd_kept *kept)
 {
 	if (is_prepared(kept))
-		forget(kept);
+		stop_keeping(kept);
 }
 
 struct vbd_kept *vbd_kept_of(const struct vbd_object *object)
 {
-	struct vbd_kept *kept = find(object->registry, object->name);
+	struct vbd_kept *kept = find_kept(object->registry, object->name);
 
 	return kept && kept->made_id == object->id ? kept : NULL;
 }
 
 struct vbd_kept *vbd_kept_absent(const struct vbd_registry *registry, const char *name)
 {
-	struct vbd_kept *kept = find(registry, name);
+	struct vbd_kept *kept = find_kept(registry, name);
 
 	return kept && !is_prepared(kept) && !vbd_kept_made(kept) ? kept : NULL;
 }
@@ -175,15 +175,15 @@ uint64_t vbd_kept_drop(struct vbd_kept *kept)
 
 	if (!kept)
 		return VBD_TICKET_NONE;
-	ticket = drop(kept);
-	forget(kept);
+	ticket = drop_row(kept);
+	stop_keeping(kept);
 	return ticket;
 }
 
 /* --- the configuration ----------------------------------------------------------------------- */
 
 /* Let a kept object follow its spec. */
-static void change(struct vbd_kept *kept, const struct vbd_kept_spec *spec)
+static void follow_spec(struct vbd_kept *kept, const struct vbd_kept_spec *spec)
 {
 	char *body;
 
@@ -205,14 +205,14 @@ static void change(struct vbd_kept *kept, const struct vbd_kept_spec *spec)
 	vbd_reconciler_step(kept, VBD_KEPT_EV_CHANGED);
 }
 
-static void use(struct vbd_daemon *daemon, const struct vbd_kept_spec *spec)
+static void use_spec(struct vbd_daemon *daemon, const struct vbd_kept_spec *spec)
 {
 	struct vbd_object *found = vbd_registry_find_name(daemon->kept_objects, spec->name);
 	struct vbd_kept *kept = found ? kept_of(found) : NULL;
 	struct vbd_error err = {0};
 
 	if (kept && kept->source == VBD_KEPT_FROM_CONFIG && kept->of == spec->of)
-		change(kept, spec);
+		follow_spec(kept, spec);
 	else if (vbd_kept_add(daemon, spec, &kept, &err) != VBD_OK)
 		vbd_log(VBD_LOG_ERROR, NULL, "%s %s is not kept: %s",
 			daemon->registries[spec->of].singular, spec->name, err.text);
@@ -237,5 +237,5 @@ void vbd_kept_use_config(struct vbd_daemon *daemon, const struct vbd_kept_spec *
 			vbd_reconciler_step(kept, VBD_KEPT_EV_REMOVED);
 	}
 	for (size_t i = 0; i < count; i++)
-		use(daemon, &specs[i]);
+		use_spec(daemon, &specs[i]);
 }

@@ -51,7 +51,7 @@ struct vbd_kept_policy {
 
 struct vbd_held;
 
-/* The wish for an object. The texts are the caller's. */
+/* An object that is to be kept. The texts are the caller's. */
 struct vbd_kept_spec {
 	enum vbd_object_kind of; /* VBD_KIND_LISTENER, _BUFFER or _CONNECTION */
 	enum vbd_kept_source source;
@@ -72,10 +72,11 @@ struct vbd_kept {
 	uint64_t made_id;     /* of the newest object; 0: none was made yet */
 	uint64_t previous_id; /* of the object before it, as it is now; 0: none */
 	uint64_t tries;
-	uint32_t failures;			  /* since it was up for max_ms */
+	uint32_t failures;			  /* since the object was up for max_ms */
 	uint64_t last_try_ns, next_try_ns, up_ns; /* monotonic; 0: none */
 	struct vbd_error last_error; /* of the newest try, or of the end of what it made */
-	uint64_t same_since; /* the try since which tries fail alike; 0: the newest has not */
+	uint64_t same_since; /* the first of the newest tries that failed alike; 0: the newest has
+				not failed */
 	enum vbd_status same_status; /* how they fail, with the raw value */
 	int64_t same_raw;
 	struct vbd_watch watch;	  /* of the newest object; on no list when that is not watched */
@@ -84,11 +85,10 @@ struct vbd_kept {
 	uint64_t ticket;	  /* of its row in state_dir; see vbd_keeper_put_desired() */
 };
 
-/* The layer above does this for the reconciler. */
+/* The layer above makes objects, and reads rows, for the reconciler. */
 struct vbd_kept_ops {
-	/* Make the object of a spec, with the origin of @kept, or make @before usable
-	 * again, a lost buffer, or an ended object; NULL: there is none. It need not be usable yet.
-	 */
+	/* Make the object of a spec, with the origin of @kept, or make @before (a lost buffer, or
+	 * an ended object; NULL: none) usable again. The object may become usable later. */
 	enum vbd_status (*make)(struct vbd_kept *kept, struct vbd_object *before,
 		struct vbd_object **ret_object, struct vbd_error *err);
 	/* Keep what earlier runs were asked to keep, as far as it was read since the last call. */
@@ -118,11 +118,11 @@ enum vbd_status vbd_kept_prepare(struct vbd_daemon *daemon, const struct vbd_kep
  * called */
 void vbd_kept_adopt(struct vbd_object *object);
 
-/** vbd_kept_prepared - whether vbd_kept_prepare() was called for a new object of this kind and name
+/** vbd_kept_prepared - whether a new object of this kind and name is prepared
  */
 bool vbd_kept_prepared(const struct vbd_daemon *daemon, enum vbd_object_kind of, const char *name);
 
-/** vbd_kept_settle - the request is over: free what vbd_kept_prepare() made, if it has made nothing
+/** vbd_kept_settle - the request is over: free @kept if no object was adopted for it
  */
 void vbd_kept_settle(struct vbd_kept *kept);
 
@@ -138,8 +138,8 @@ struct vbd_kept *vbd_kept_absent(const struct vbd_registry *registry, const char
  * is not kept, or has no row */
 uint64_t vbd_kept_ticket(const struct vbd_object *object);
 
-/** vbd_kept_rest - a client closes a connection that has ended: if another try is to follow, it
- * does not, until the next start or another spec; NULL is fine */
+/** vbd_kept_rest - a client closes a connection that has ended: no other try follows, until the
+ * next start or another spec; NULL is fine */
 void vbd_kept_rest(struct vbd_kept *kept);
 
 /** vbd_kept_drop - a client has deleted the object, or wants it kept no longer: forget the spec,

@@ -38,7 +38,7 @@ static enum vbd_kept_event see_buffer(const struct vbd_buffer *buffer, struct vb
 	return VBD_KEPT_EV_MADE;
 }
 
-static bool is_left(const struct vbd_connection *connection, enum vbd_reconnect reconnect)
+static bool must_ask_peer(const struct vbd_connection *connection, enum vbd_reconnect reconnect)
 {
 	return reconnect == VBD_RECONNECT_ON_FAILURE && vbd_connection_was_left(connection);
 }
@@ -56,7 +56,7 @@ static bool wants_another(const struct vbd_connection *connection, enum vbd_reco
 
 	if (reconnect == VBD_RECONNECT_ALWAYS)
 		return reason != VBD_REASON_LOCAL_CLOSE && reason != VBD_REASON_CANCELLED;
-	if (is_left(connection, reconnect))
+	if (must_ask_peer(connection, reconnect))
 		return !peer_has_closed(connection);
 	return reconnect == VBD_RECONNECT_ON_FAILURE && !vbd_reason_clean(reason);
 }
@@ -70,7 +70,7 @@ static enum vbd_kept_event see_connection(const struct vbd_connection *connectio
 		return VBD_KEPT_EV_READY;
 	/* Whether another one is wanted depends on the peer's answer. */
 	if (!vbd_conn_state_terminal(conn->state) ||
-		(connection->keeping && is_left(connection, reconnect)))
+		(connection->keeping && must_ask_peer(connection, reconnect)))
 		return VBD_KEPT_EV_MADE;
 	vbd_object_problem(&connection->object, ret_err);
 	return wants_another(connection, reconnect) ? VBD_KEPT_EV_ENDED : VBD_KEPT_EV_RESTED;
@@ -109,8 +109,8 @@ enum vbd_kept_event vbd_kept_close(const struct vbd_kept *kept, struct vbd_error
 	return object->ended ? VBD_KEPT_EV_GONE : VBD_KEPT_EV_MADE;
 }
 
-/* NULL for another kind, and without a connection. */
-static struct vbd_connection *made_connection(const struct vbd_kept *kept)
+/* Returns NULL for another kind, and if the connection is gone. */
+static struct vbd_connection *connection_of_kept(const struct vbd_kept *kept)
 {
 	struct vbd_object *object = kept->of == VBD_KIND_CONNECTION ? vbd_kept_made(kept) : NULL;
 
@@ -119,22 +119,22 @@ static struct vbd_connection *made_connection(const struct vbd_kept *kept)
 
 void vbd_kept_ask(const struct vbd_kept *kept)
 {
-	struct vbd_connection *connection = made_connection(kept);
+	struct vbd_connection *connection = connection_of_kept(kept);
 
-	if (connection && !connection->kept && is_left(connection, kept->policy.reconnect))
+	if (connection && !connection->kept && must_ask_peer(connection, kept->policy.reconnect))
 		kept->object.registry->daemon->connection_failed(connection);
 }
 
 uint64_t vbd_kept_before(const struct vbd_kept *kept)
 {
-	const struct vbd_connection *connection = made_connection(kept);
+	const struct vbd_connection *connection = connection_of_kept(kept);
 
 	return connection ? connection->previous_id : 0;
 }
 
 void vbd_kept_note_try(const struct vbd_kept *kept)
 {
-	const struct vbd_connection *connection = made_connection(kept);
+	const struct vbd_connection *connection = connection_of_kept(kept);
 
 	if (!connection || kept->tries < 2)
 		return;
@@ -149,7 +149,7 @@ void vbd_kept_note_try(const struct vbd_kept *kept)
 
 void vbd_kept_note_wait(const struct vbd_kept *kept, const char *next)
 {
-	const struct vbd_connection *connection = made_connection(kept);
+	const struct vbd_connection *connection = connection_of_kept(kept);
 	const struct vbd_error *error = &kept->last_error;
 	char tries[64];
 

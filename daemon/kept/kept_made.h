@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The objects that kept objects stand for: what is seen of them, and their end.
+ * The objects that were made for kept objects: the events that follow from their states, and their
+ * end.
  *
  * Control thread; never blocks.
  */

@@ -5,14 +5,14 @@
 #include "daemon/kept/kept_made.h"
 #include "daemon/store/keeper.h"
 
-/* A turn tries so many objects, and the next one comes after this pause: 200 a second. */
+/* Objects that are tried in a turn; the next ones are tried after PACE_MS: 200 a second. */
 #define TRIES_PER_TURN 4
 #define PACE_MS	       20
 
-/* A step puts so many rows. */
+/* Rows that are put in a step. */
 #define ROWS_PER_STEP 64
 
-/* Two sides that end each other's connections do so sooner. */
+/* An object up for so long is stable: two sides that end each other's connections do so sooner. */
 #define STEADY_MS 1000
 
 static struct vbd_reconciler *reconciler_of(const struct vbd_kept *kept)
@@ -41,7 +41,7 @@ bool vbd_reconciler_tries(const struct vbd_reconciler *reconciler)
 	return reconciler->ops && !daemon->stopping && daemon->drain.state == VBD_DRAIN_SERVING;
 }
 
-static void run_pace(struct vbd_reconciler *reconciler, uint64_t after_ms)
+static void set_pace_timer(struct vbd_reconciler *reconciler, uint64_t after_ms)
 {
 	if (reconciler->paced || !vbd_reconciler_tries(reconciler) ||
 		vbd_list_empty(&reconciler->due))
@@ -50,15 +50,15 @@ static void run_pace(struct vbd_reconciler *reconciler, uint64_t after_ms)
 	vbd_timer_set(reconciler->pace, after_ms);
 }
 
-static void append_due(struct vbd_kept *kept)
+static void queue_due(struct vbd_kept *kept)
 {
 	vbd_timer_clear(kept->object.deadline);
 	vbd_list_remove(&kept->due_link);
 	vbd_list_append(&reconciler_of(kept)->due, &kept->due_link);
-	run_pace(reconciler_of(kept), 0);
+	set_pace_timer(reconciler_of(kept), 0);
 }
 
-static void on_pace(void *arg)
+static void on_pace_timer(void *arg)
 {
 	struct vbd_reconciler *reconciler = arg;
 
@@ -72,13 +72,13 @@ static void on_pace(void *arg)
 		vbd_reconciler_step(
 			VBD_CONTAINER_OF(link, struct vbd_kept, due_link), VBD_KEPT_EV_DUE);
 	}
-	run_pace(reconciler, PACE_MS);
+	set_pace_timer(reconciler, PACE_MS);
 }
 
 void vbd_reconciler_soon(struct vbd_kept *kept)
 {
 	kept->next_try_ns = vbd_clock_mono_ns();
-	append_due(kept);
+	queue_due(kept);
 }
 
 uint64_t vbd_reconciler_pause_ms(
@@ -103,17 +103,17 @@ static uint64_t next_random(struct vbd_reconciler *reconciler)
 
 void vbd_reconciler_resume(struct vbd_reconciler *reconciler)
 {
-	run_pace(reconciler, next_random(reconciler) % VBD_RESUME_MS);
+	set_pace_timer(reconciler, next_random(reconciler) % VBD_RESUME_MS);
 }
 
 /* --- actions --------------------------------------------------------------------------------- */
 
-static void leave(struct vbd_kept *kept)
+static void unwatch_object(struct vbd_kept *kept)
 {
 	vbd_watch_remove(&kept->watch);
 }
 
-/* An object that was up for a while has not failed because of earlier failures. */
+/* A failure after the object was up for a while is a first one again. */
 static void count_failure(struct vbd_kept *kept, uint64_t now_ns)
 {
 	uint64_t steady_ms = kept->policy.max_ms < STEADY_MS ? kept->policy.max_ms : STEADY_MS;
@@ -125,7 +125,7 @@ static void count_failure(struct vbd_kept *kept, uint64_t now_ns)
 	reconciler_of(kept)->failures++;
 }
 
-/* Notes how the newest try has failed, and returns whether the try before it failed alike. */
+/* Record how the newest try has failed. Returns whether the try before it failed alike. */
 static bool has_failed_alike(struct vbd_kept *kept)
 {
 	const struct vbd_error *error = &kept->last_error;
@@ -138,8 +138,8 @@ static bool has_failed_alike(struct vbd_kept *kept)
 	return false;
 }
 
-/* The log has the first failure, and then each change of it: a peer can be away for days. */
-static void tell_failure(struct vbd_kept *kept, uint64_t pause_ms)
+/* A peer can be away for days: a failure that is the same as the one before is logged as debug. */
+static void log_failure(struct vbd_kept *kept, uint64_t pause_ms)
 {
 	enum vbd_severity severity =
 		has_failed_alike(kept) ? VBD_SEVERITY_DEBUG : VBD_SEVERITY_WARNING;
@@ -154,7 +154,7 @@ static void tell_failure(struct vbd_kept *kept, uint64_t pause_ms)
 	vbd_kept_note_wait(kept, next);
 }
 
-static void try_later(struct vbd_kept *kept)
+static void schedule_try(struct vbd_kept *kept)
 {
 	struct vbd_reconciler *reconciler = reconciler_of(kept);
 	uint64_t now_ns = vbd_clock_mono_ns();
@@ -164,7 +164,7 @@ static void try_later(struct vbd_kept *kept)
 	pause_ms = vbd_reconciler_pause_ms(&kept->policy, kept->failures, next_random(reconciler));
 	kept->next_try_ns = now_ns + pause_ms * VBD_NS_PER_MS;
 	vbd_timer_set(kept->object.deadline, pause_ms);
-	tell_failure(kept, pause_ms);
+	log_failure(kept, pause_ms);
 }
 
 void vbd_reconciler_watch(struct vbd_kept *kept, struct vbd_object *object)
@@ -179,7 +179,7 @@ void vbd_reconciler_watch(struct vbd_kept *kept, struct vbd_object *object)
 	vbd_watch_add(&object->watches, &kept->watch);
 }
 
-static enum vbd_kept_event try_now(struct vbd_kept *kept)
+static enum vbd_kept_event try_to_make(struct vbd_kept *kept)
 {
 	struct vbd_object *object = NULL;
 	struct vbd_error err = {0};
@@ -197,15 +197,15 @@ static enum vbd_kept_event try_now(struct vbd_kept *kept)
 	return vbd_kept_see(kept, &kept->last_error);
 }
 
-static enum vbd_kept_event close_now(struct vbd_kept *kept)
+static enum vbd_kept_event close_object(struct vbd_kept *kept)
 {
 	enum vbd_kept_event event;
 	struct vbd_error err = {0};
 
 	vbd_list_remove(&kept->due_link);
 	vbd_timer_clear(kept->object.deadline);
-	/* Nobody needs to see it go now, only later. */
-	leave(kept);
+	/* No watch for an end within this call; it is set again below if the end comes later. */
+	unwatch_object(kept);
 	event = vbd_kept_close(kept, &err);
 	if (event == VBD_KEPT_EV_MADE)
 		vbd_watch_add(&vbd_kept_made(kept)->watches, &kept->watch);
@@ -214,9 +214,9 @@ static enum vbd_kept_event close_now(struct vbd_kept *kept)
 	return event;
 }
 
-static void forget(struct vbd_kept *kept)
+static void unregister_kept(struct vbd_kept *kept)
 {
-	leave(kept);
+	unwatch_object(kept);
 	vbd_list_remove(&kept->due_link);
 	vbd_timer_clear(kept->object.deadline);
 	vbd_held_drop(kept);
@@ -224,24 +224,24 @@ static void forget(struct vbd_kept *kept)
 	vbd_object_unregister(&kept->object);
 }
 
-/* Returns what was seen of the object because of the action; VBD_KEPT_EVENT_COUNT: nothing. */
-static enum vbd_kept_event perform(struct vbd_kept *kept, enum vbd_kept_action action)
+/* Returns the event to which the action led; VBD_KEPT_EVENT_COUNT: none. */
+static enum vbd_kept_event perform_action(struct vbd_kept *kept, enum vbd_kept_action action)
 {
 	if (kept->state == VBD_KEPT_WAITING || kept->state == VBD_KEPT_STOPPED)
-		leave(kept);
+		unwatch_object(kept);
 	switch (action) {
 	case VBD_KEPT_DO_TRY:
-		return try_now(kept);
+		return try_to_make(kept);
 	case VBD_KEPT_DO_CLOSE:
-		return close_now(kept);
+		return close_object(kept);
 	case VBD_KEPT_DO_LATER:
-		try_later(kept);
+		schedule_try(kept);
 		break;
 	case VBD_KEPT_DO_SOON:
 		vbd_reconciler_soon(kept);
 		break;
 	case VBD_KEPT_DO_FORGET:
-		forget(kept);
+		unregister_kept(kept);
 		break;
 	case VBD_KEPT_DO_NOTHING:
 	case VBD_KEPT_ACTION_COUNT:
@@ -252,8 +252,8 @@ static enum vbd_kept_event perform(struct vbd_kept *kept, enum vbd_kept_action a
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-/* The object shows the state as well, so it has changed with it. One that has ended stays until the
- * next try. */
+/* The made object shows the state too, so it has changed as well. An ended one stays until the next
+ * try. */
 static void set_state(struct vbd_kept *kept, enum vbd_kept_state state)
 {
 	struct vbd_object *made = vbd_kept_made(kept);
@@ -287,7 +287,7 @@ void vbd_reconciler_step(struct vbd_kept *kept, enum vbd_kept_event event)
 		const struct vbd_kept_rule *rule = vbd_kept_rule(kept->state, event);
 
 		set_state(kept, rule->next);
-		event = perform(kept, rule->action);
+		event = perform_action(kept, rule->action);
 		forgotten = rule->action == VBD_KEPT_DO_FORGET;
 	}
 	if (!forgotten && kept->state != before)
@@ -307,7 +307,7 @@ void vbd_reconciler_saw(struct vbd_kept *kept)
 }
 
 /* An object that is gone is in no registry any more. */
-static void on_made_changed(struct vbd_watch *watch, bool gone)
+static void on_object_changed(struct vbd_watch *watch, bool gone)
 {
 	struct vbd_kept *kept = VBD_CONTAINER_OF(watch, struct vbd_kept, watch);
 
@@ -340,7 +340,7 @@ void vbd_kept_put_row(struct vbd_kept *kept)
 }
 
 /* Returns false after the last one. */
-static bool put_next(struct vbd_kept_rows *rows)
+static bool put_next_row(struct vbd_kept_rows *rows)
 {
 	struct vbd_object *object = vbd_registry_after(rows->daemon->kept_objects, rows->at_id);
 
@@ -351,30 +351,30 @@ static bool put_next(struct vbd_kept_rows *rows)
 	return true;
 }
 
-/* When the queue of the store is long, the news that a row of this step is written lead to the
- * next step. */
-static bool put_some(struct vbd_steps *self)
+/* While the store has no room, stop: on_keeper_news() goes on when a row of this step is
+ * written. */
+static bool put_some_rows(struct vbd_steps *self)
 {
 	struct vbd_kept_rows *rows = VBD_CONTAINER_OF(self, struct vbd_kept_rows, steps);
 
 	if (!rows->daemon->keeper)
 		return true;
 	for (int i = 0; i < ROWS_PER_STEP && rows->unfinished; i++) {
-		rows->unfinished = put_next(rows);
+		rows->unfinished = put_next_row(rows);
 		if (!vbd_keeper_has_room(rows->daemon))
 			return true;
 	}
 	return !rows->unfinished;
 }
 
-static void on_news(struct vbd_watch *watch, bool gone)
+static void on_keeper_news(struct vbd_watch *watch, bool gone)
 {
 	struct vbd_kept_rows *rows = VBD_CONTAINER_OF(watch, struct vbd_kept_rows, watch);
 	uint64_t renewals;
 
 	if (gone)
 		return;
-	/* The database of a run that began without it is read later. */
+	/* A run that began without its database reads the rows later. */
 	if (rows->daemon->reconciler->ops)
 		rows->daemon->reconciler->ops->take_rows(rows->daemon);
 	renewals = vbd_keeper_state(rows->daemon).renewals;
@@ -390,8 +390,8 @@ static void on_news(struct vbd_watch *watch, bool gone)
 static void begin_rows(struct vbd_kept_rows *rows, struct vbd_daemon *daemon)
 {
 	rows->daemon = daemon;
-	rows->watch.cb = on_news;
-	rows->steps.step = put_some;
+	rows->watch.cb = on_keeper_news;
+	rows->steps.step = put_some_rows;
 	vbd_list_init(&rows->watch.link);
 	vbd_list_init(&rows->steps.link);
 	if (daemon->keeper)
@@ -416,7 +416,7 @@ enum vbd_status vbd_reconciler_create(struct vbd_daemon *daemon, struct vbd_erro
 	reconciler->daemon = daemon;
 	reconciler->random = daemon->started_ns;
 	vbd_list_init(&reconciler->due);
-	status = vbd_timer_create(daemon->loop, on_pace, reconciler, &reconciler->pace, err);
+	status = vbd_timer_create(daemon->loop, on_pace_timer, reconciler, &reconciler->pace, err);
 	if (status == VBD_OK)
 		status = vbd_holder_begin(&reconciler->holder, daemon, err);
 	if (status != VBD_OK) {
@@ -432,7 +432,7 @@ enum vbd_status vbd_reconciler_create(struct vbd_daemon *daemon, struct vbd_erro
 void vbd_reconciler_begin(struct vbd_reconciler *reconciler, const struct vbd_kept_ops *ops)
 {
 	reconciler->ops = ops;
-	run_pace(reconciler, 0);
+	set_pace_timer(reconciler, 0);
 }
 
 void vbd_reconciler_destroy(struct vbd_reconciler *reconciler)
@@ -452,10 +452,10 @@ static void on_deadline(void *object)
 	struct vbd_kept *kept = object;
 
 	if (!kept->object.registry->daemon->stopping)
-		append_due(kept);
+		queue_due(kept);
 }
 
-static const char *state(const struct vbd_object *object)
+static const char *get_state_name(const struct vbd_object *object)
 {
 	return vbd_kept_state_name(((const struct vbd_kept *)object)->state);
 }
@@ -464,7 +464,7 @@ static void free_kept(struct vbd_object *object)
 {
 	struct vbd_kept *kept = VBD_CONTAINER_OF(object, struct vbd_kept, object);
 
-	leave(kept);
+	unwatch_object(kept);
 	vbd_held_leave(kept);
 	vbd_list_remove(&kept->due_link);
 	free(kept->body);
@@ -474,7 +474,7 @@ void vbd_reconciler_enter(struct vbd_kept *kept)
 {
 	vbd_list_init(&kept->due_link);
 	vbd_list_init(&kept->watch.link);
-	kept->watch.cb = on_made_changed;
+	kept->watch.cb = on_object_changed;
 	reconciler_of(kept)->in_state[kept->state]++;
 	vbd_held_enter(kept);
 }
@@ -482,6 +482,6 @@ void vbd_reconciler_enter(struct vbd_kept *kept)
 const struct vbd_kind vbd_kept_object_kind = {
 	.size_bytes = sizeof(struct vbd_kept),
 	.on_deadline = on_deadline,
-	.state = state,
+	.state = get_state_name,
 	.free = free_kept,
 };

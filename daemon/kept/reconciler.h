@@ -19,9 +19,9 @@
 struct vbd_kept_rows {
 	struct vbd_daemon *daemon;
 	struct vbd_watch watch; /* of the keeper */
-	struct vbd_steps steps; /* on a list while rows are put */
-	uint64_t renewals;	/* databases whose rows were, or are being, put again */
-	uint64_t at_id;		/* the rows of kept objects up to this one were */
+	struct vbd_steps steps; /* waits for its turn while rows are put */
+	uint64_t renewals; /* `renewals` of the store whose rows were put again, or are being */
+	uint64_t at_id;	   /* kept objects up to this id have put their row */
 	bool unfinished;
 };
 
@@ -29,7 +29,7 @@ struct vbd_reconciler {
 	struct vbd_daemon *daemon;
 	const struct vbd_kept_ops *ops; /* NULL: nothing is tried yet */
 	struct vbd_link due;		/* struct vbd_kept, the first is the next */
-	struct vbd_timer *pace;		/* the next turn, while something is due */
+	struct vbd_timer *pace;		/* timer of the next tries, while something is due */
 	bool paced;			/* `pace` is set */
 	struct vbd_kept_rows rows;
 	struct vbd_holder holder;
@@ -52,10 +52,10 @@ void vbd_reconciler_destroy(struct vbd_reconciler *reconciler);
  * state_dir */
 void vbd_kept_put_row(struct vbd_kept *kept);
 
-/** vbd_reconciler_step - something was seen of a kept object; it may be freed in this turn */
+/** vbd_reconciler_step - handle @event of a kept object, which may be freed in this turn */
 void vbd_reconciler_step(struct vbd_kept *kept, enum vbd_kept_event event);
 
-/** vbd_reconciler_enter - a kept object is new: nothing tries yet */
+/** vbd_reconciler_enter - add a new kept object, which is not tried yet */
 void vbd_reconciler_enter(struct vbd_kept *kept);
 
 /** vbd_reconciler_soon - try a kept object that waits, in its turn */
