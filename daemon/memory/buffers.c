@@ -37,14 +37,14 @@ void vbd_memory_work(struct vbd_object *object, bool takes_long, void (*work)(vo
 	done(object);
 }
 
-/* A registration while it is on the thread pool. */
+/* A registration that is on the thread pool. */
 struct creation {
 	struct vbd_buffer *buffer;
 	struct vbd_pd *pd;
-	bool restores; /* the memory is there */
+	bool restores; /* the buffer was LOST, and has its memory */
 };
 
-static void unpin(struct vbd_buffer *buffer)
+static void uncount_bytes(struct vbd_buffer *buffer)
 {
 	buffer->object.registry->daemon->buffers_bytes -= buffer->counted_bytes;
 	buffer->counted_bytes = 0;
@@ -63,20 +63,20 @@ static void allocate_and_register(void *arg)
 	struct vbd_buffer *buffer = creation->buffer;
 	struct vbd_mem *mem = &buffer->mem;
 
-	/* The end of the daemon waits for no memory that nobody will use. */
+	/* The daemon stops: do not allocate memory that nobody will use. */
 	if (buffer->object.registry->daemon->closing) {
 		(void)vbd_error_set(&buffer->error, VBD_E_STOPPING, "the daemon stops");
 		return;
 	}
 	if (!mem->addr && vbd_mem_allocate(mem, &buffer->error) != VBD_OK)
 		return;
-	/* A second try needs bytes that are there already. */
+	/* After a failure bytes that were there before stay: a second try needs them. */
 	if (vbd_mem_register(mem, creation->pd, &buffer->error) != VBD_OK && !creation->restores &&
 		!mem->has_bytes)
 		vbd_mem_unmap(mem);
 }
 
-static void ready(struct vbd_buffer *buffer)
+static void set_ready(struct vbd_buffer *buffer)
 {
 	buffer->state = VBD_BUFFER_READY;
 	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_REGISTERED, VBD_SEVERITY_INFO, VBD_OK,
@@ -84,34 +84,34 @@ static void ready(struct vbd_buffer *buffer)
 		buffer->mem.has_bytes ? ", with what was in them before the start" : "");
 }
 
-static void failed(struct vbd_buffer *buffer)
+static void set_failed(struct vbd_buffer *buffer)
 {
 	buffer->state = VBD_BUFFER_FAILED;
 	vbd_mem_free(&buffer->mem);
-	unpin(buffer);
+	uncount_bytes(buffer);
 	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_FAILED, VBD_SEVERITY_WARNING,
 		buffer->error.status, "%zu bytes on %s: %s", buffer->mem.size_bytes,
 		buffer->device.name, buffer->error.text);
 }
 
-static void created(void *arg);
+static void on_registered(void *arg);
 
-static enum vbd_status start(struct creation *creation, struct vbd_error *err)
+static enum vbd_status start_registration(struct creation *creation, struct vbd_error *err)
 {
 	const struct vbd_object *object = &creation->buffer->object;
 
 	return vbd_loop_work(object->registry->daemon->loop, VBD_WORK_MEMORY, object->owner,
-		allocate_and_register, created, creation, err);
+		allocate_and_register, on_registered, creation, err);
 }
 
-/* The device that was to have it again is gone as well. */
-static void still_lost(struct vbd_buffer *buffer)
+/* The buffer could not be registered again: it stays LOST. */
+static void set_lost_again(struct vbd_buffer *buffer)
 {
 	vbd_mem_deregister(&buffer->mem);
 	buffer->state = VBD_BUFFER_LOST;
 }
 
-static void created(void *arg)
+static void on_registered(void *arg)
 {
 	struct creation *creation = arg;
 	struct vbd_buffer *buffer = creation->buffer;
@@ -121,9 +121,9 @@ static void created(void *arg)
 	if (!buffer->mem.mr)
 		vbd_pd_unref(creation->pd);
 	else if (vbd_device_usable(creation->pd->device, &buffer->error) == VBD_OK)
-		ready(buffer);
+		set_ready(buffer);
 	if (buffer->state == VBD_BUFFER_REGISTERING)
-		(creation->restores ? still_lost : failed)(buffer);
+		(creation->restores ? set_lost_again : set_failed)(buffer);
 	free(creation);
 	vbd_object_changed(&buffer->object);
 	vbd_memory_work_done(daemon);
@@ -151,7 +151,7 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 }
 
 /* Fill in @ret_mem from the request; allocate nothing. */
-static enum vbd_status describe(
+static enum vbd_status describe_memory(
 	const struct vbd_buffer_spec *spec, struct vbd_mem *ret_mem, struct vbd_error *err)
 {
 	*ret_mem = (struct vbd_mem){
@@ -171,8 +171,8 @@ static enum vbd_status describe(
 	return VBD_OK;
 }
 
-/* Let the memory be that of an earlier run, if it fits. */
-static enum vbd_status use_bytes(
+/* Use the memory of an earlier run for @mem, if it fits. */
+static enum vbd_status use_earlier_bytes(
 	struct vbd_buffer_bytes *bytes, struct vbd_mem *mem, struct vbd_error *err)
 {
 	size_t huge_page_bytes = vbd_mem_is_huge(mem) ? mem->page_size_bytes : 0;
@@ -232,7 +232,7 @@ static enum vbd_status add_buffer(struct vbd_daemon *daemon, const struct vbd_bu
 	return VBD_OK;
 }
 
-static enum vbd_status begin(
+static enum vbd_status begin_registration(
 	struct vbd_buffer *buffer, struct vbd_pd *pd, bool restores, struct vbd_error *err)
 {
 	struct creation *creation = calloc(1, sizeof(*creation));
@@ -242,7 +242,7 @@ static enum vbd_status begin(
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a buffer");
 	*creation = (struct creation){.buffer = buffer, .pd = pd, .restores = restores};
 	vbd_pd_ref(pd);
-	status = start(creation, err);
+	status = start_registration(creation, err);
 	if (status) {
 		vbd_pd_unref(pd);
 		free(creation);
@@ -283,7 +283,7 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 
 	status = vbd_daemon_accepts_work(daemon, err);
 	if (!status)
-		status = describe(spec, &mem, err);
+		status = describe_memory(spec, &mem, err);
 	if (!status)
 		status = check_limits(daemon, spec->origin.caller, &mem, err);
 	if (!status)
@@ -295,9 +295,9 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 	if (status)
 		return status;
 	if (spec->bytes)
-		status = use_bytes(spec->bytes, &buffer->mem, err);
+		status = use_earlier_bytes(spec->bytes, &buffer->mem, err);
 	if (!status)
-		status = begin(buffer, pd, false, err);
+		status = begin_registration(buffer, pd, false, err);
 	if (status) {
 		vbd_object_free(&buffer->object);
 		return status;
@@ -327,7 +327,7 @@ enum vbd_status vbd_buffer_restore(
 	if (!status)
 		status = check_device(pd->device, &buffer->mem, err);
 	if (!status)
-		status = begin(buffer, pd, true, err);
+		status = begin_registration(buffer, pd, true, err);
 	if (status)
 		return status;
 	buffer->state = VBD_BUFFER_REGISTERING;
@@ -339,7 +339,7 @@ enum vbd_status vbd_buffer_restore(
 }
 
 /* Pool thread. */
-static void unmap(void *arg)
+static void unmap_memory(void *arg)
 {
 	struct vbd_buffer *buffer = arg;
 
@@ -347,7 +347,7 @@ static void unmap(void *arg)
 	vbd_mem_unmap(&buffer->mem);
 }
 
-static void unmapped(void *arg)
+static void on_unmapped(void *arg)
 {
 	struct vbd_buffer *buffer = arg;
 	struct vbd_daemon *daemon = buffer->object.registry->daemon;
@@ -359,7 +359,7 @@ static void unmapped(void *arg)
 static void free_when_unused(struct vbd_buffer *buffer)
 {
 	if (buffer->object.deleted && buffer->refs == 0)
-		vbd_memory_work(&buffer->object, true, unmap, unmapped);
+		vbd_memory_work(&buffer->object, true, unmap_memory, on_unmapped);
 }
 
 /* Call thread. */
@@ -368,7 +368,7 @@ static void revoke_keys(struct vbd_call *call)
 	vbd_mem_revoke(&VBD_CONTAINER_OF(call, struct vbd_buffer, revocation)->mem);
 }
 
-static void revoked(struct vbd_call *call)
+static void on_keys_revoked(struct vbd_call *call)
 {
 	struct vbd_buffer *buffer = VBD_CONTAINER_OF(call, struct vbd_buffer, revocation);
 	struct vbd_daemon *daemon = buffer->object.registry->daemon;
@@ -379,9 +379,8 @@ static void revoked(struct vbd_call *call)
 	vbd_daemon_check_stop(daemon);
 }
 
-/* Soft-RoCE waits for a peer whose write has begun and not ended (rxe_dereg_mr() in rxe_verbs.c,
- * 6.1). */
-static void end_keys(struct vbd_buffer *buffer)
+/* On a call thread: Soft-RoCE waits for a peer's write that has begun (rxe_dereg_mr(), 6.1). */
+static void start_revocation(struct vbd_buffer *buffer)
 {
 	vbd_buffer_ref(buffer);
 	if (buffer->revocation.work || !buffer->mem.pd) {
@@ -389,7 +388,7 @@ static void end_keys(struct vbd_buffer *buffer)
 		return;
 	}
 	buffer->revocation.work = revoke_keys;
-	buffer->revocation.done = revoked;
+	buffer->revocation.done = on_keys_revoked;
 	vbd_call_start(
 		buffer->object.registry->daemon->fabric->calls, &buffer->revocation, VBD_LANE_END);
 }
@@ -415,7 +414,7 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 	vbd_object_leave(&buffer->object);
 	/* Revoke now, not after the last reader: peers must lose access, and the buffer must not
 	 * keep its device busy. */
-	end_keys(buffer);
+	start_revocation(buffer);
 	return VBD_OK;
 }
 
@@ -487,7 +486,7 @@ enum vbd_status vbd_buffer_check_range(const struct vbd_buffer *buffer, uint64_t
 		(unsigned long long)buffer->object.id, (unsigned long long)size_bytes);
 }
 
-/* Connections are ended first, and their transfers with them. */
+/* Call it after the device's connections and their transfers were ended. */
 void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *device)
 {
 	vbd_registry_for_each (object, daemon->buffers) {
@@ -501,7 +500,7 @@ void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *d
 			"device %s is being removed; the buffer's %zu bytes are kept", device->name,
 			buffer->mem.size_bytes);
 		if (buffer->users == 0)
-			end_keys(buffer);
+			start_revocation(buffer);
 		vbd_object_changed(object);
 	}
 }
@@ -510,7 +509,7 @@ void vbd_buffer_unref_user(struct vbd_buffer *buffer)
 {
 	buffer->users--;
 	if (buffer->state == VBD_BUFFER_LOST && buffer->users == 0)
-		end_keys(buffer);
+		start_revocation(buffer);
 	vbd_buffer_unref(buffer);
 }
 
@@ -518,24 +517,24 @@ static void free_buffer(struct vbd_object *object)
 {
 	struct vbd_buffer *buffer = buffer_of(object);
 
-	unpin(buffer);
+	uncount_bytes(buffer);
 	vbd_mem_free(&buffer->mem);
 }
 
-static const char *state(const struct vbd_object *object)
+static const char *get_state_name(const struct vbd_object *object)
 {
 	return vbd_buffer_state_name(((const struct vbd_buffer *)object)->state);
 }
 
-static struct vbd_device_id *device(struct vbd_object *object)
+static struct vbd_device_id *get_device_id(struct vbd_object *object)
 {
 	return &((struct vbd_buffer *)object)->device;
 }
 
 const struct vbd_kind vbd_buffer_kind = {
 	.size_bytes = sizeof(struct vbd_buffer),
-	.state = state,
-	.device = device,
+	.state = get_state_name,
+	.device = get_device_id,
 	.error_at = offsetof(struct vbd_buffer, error),
 	.free = free_buffer,
 };

@@ -24,7 +24,7 @@ enum vbd_buffer_state { VBD_BUFFER_STATE_MAP(VBD_ENUM_ROW) VBD_BUFFER_STATE_COUN
 
 const char *vbd_buffer_state_name(enum vbd_buffer_state state);
 
-/* Without `device` a buffer has the first device with an active port. */
+/* For texts: without `device` a buffer is made on the first device with an active port. */
 #define VBD_BUFFER_DEVICE_HINT "Make the buffer with `device`: that of the connection."
 
 struct vbd_buffer {
@@ -41,10 +41,10 @@ struct vbd_buffer {
 	struct vbd_call revocation; /* of the keys; its `work` is NULL unless under way */
 };
 
-/* Memory of an earlier run, which a shared buffer is to have. */
+/* Memory of an earlier run, for a new shared buffer. */
 struct vbd_buffer_bytes {
 	int fd;			 /* stays the caller's: the buffer has a duplicate */
-	struct vbd_error misfit; /* set if the buffer can't have it, and has zeros */
+	struct vbd_error misfit; /* set if the memory does not fit: the buffer has zeros */
 };
 
 struct vbd_buffer_spec {
@@ -88,8 +88,7 @@ enum vbd_status vbd_buffer_restore(struct vbd_buffer *buffer, const struct vbd_b
  * registered or has users (see vbd_buffer_users_of()) */
 enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_buffer_users_of - the transfers and windows that use the buffer, as @caller is told of them
- */
+/** vbd_buffer_users_of - the transfers and windows that use the buffer, as @caller may see them */
 void vbd_buffer_users_of(const struct vbd_buffer *buffer, const struct vbd_caller *caller,
 	struct vbd_users *ret_users);
 

@@ -83,7 +83,7 @@ static void add_slice(void *arg)
 	free(piece);
 }
 
-static void end(struct vbd_summation *summation)
+static void end_summation(struct vbd_summation *summation)
 {
 	struct vbd_daemon *daemon = summation->buffer->object.registry->daemon;
 
@@ -94,7 +94,7 @@ static void end(struct vbd_summation *summation)
 	vbd_memory_work_done(daemon);
 }
 
-static void tell(struct vbd_summation *summation)
+static void report_checksum(struct vbd_summation *summation)
 {
 	uint8_t digest[32];
 	char hex[65];
@@ -112,29 +112,29 @@ static void tell(struct vbd_summation *summation)
 	summation->cb(hex, &summation->error, summation->arg);
 }
 
-static void slice_added(void *arg);
+static void on_slice_added(void *arg);
 
-static enum vbd_status next_slice(struct vbd_summation *summation, struct vbd_error *err)
+static enum vbd_status start_slice(struct vbd_summation *summation, struct vbd_error *err)
 {
 	return vbd_loop_work(summation->buffer->object.registry->daemon->loop, VBD_WORK_BYTES,
-		summation->caller, add_slice, slice_added, summation, err);
+		summation->caller, add_slice, on_slice_added, summation, err);
 }
 
-static void slice_added(void *arg)
+static void on_slice_added(void *arg)
 {
 	struct vbd_summation *summation = arg;
 	struct vbd_error *error = &summation->error;
 
 	if (!error->status && summation->left_bytes && is_unwanted(summation))
 		(void)vbd_error_set(error, VBD_E_STOPPING, "the daemon stops");
-	else if (!error->status && summation->left_bytes && next_slice(summation, error) == VBD_OK)
+	else if (!error->status && summation->left_bytes && start_slice(summation, error) == VBD_OK)
 		return;
 	if (!atomic_load(&summation->cancelled))
-		tell(summation);
-	end(summation);
+		report_checksum(summation);
+	end_summation(summation);
 }
 
-static enum vbd_status begin(struct vbd_summation *summation, struct vbd_error *err)
+static enum vbd_status begin_summation(struct vbd_summation *summation, struct vbd_error *err)
 {
 	int rc = 0;
 
@@ -142,7 +142,7 @@ static enum vbd_status begin(struct vbd_summation *summation, struct vbd_error *
 		rc = gnutls_hash_init(&summation->sha256, GNUTLS_DIG_SHA256);
 	if (rc < 0)
 		return vbd_error_set(err, VBD_E_INTERNAL, "gnutls_hash_init: %d", rc);
-	return next_slice(summation, err);
+	return start_slice(summation, err);
 }
 
 enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, struct vbd_caller *caller,
@@ -167,9 +167,9 @@ enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, struct vbd_caller
 	summation->arg = arg;
 	vbd_buffer_ref(buffer);
 	daemon->pool_jobs++;
-	status = begin(summation, err);
+	status = begin_summation(summation, err);
 	if (status)
-		end(summation);
+		end_summation(summation);
 	else
 		*ret_summation = summation;
 	return status;

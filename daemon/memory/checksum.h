@@ -39,7 +39,8 @@ enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, struct vbd_caller
 	enum vbd_checksum algorithm, uint64_t offset, uint64_t length_bytes, vbd_checksum_cb cb,
 	void *arg, struct vbd_summation **ret_summation, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_summation_cancel - nobody wants the result: `cb` is not called, and the work ends soon */
+/** vbd_summation_cancel - the result is not wanted any more: `cb` is not called, and the work ends
+ * soon */
 void vbd_summation_cancel(struct vbd_summation *summation);
 
 #endif

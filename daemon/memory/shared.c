@@ -7,12 +7,12 @@
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/memory/buffers.h"
 
-/* The fabric frees the objects; a record has only its own memory. */
+/* No `free`: the fabric frees the PDs, CQs and SRQs, and a record owns nothing else. */
 const struct vbd_kind vbd_pd_kind = {.size_bytes = sizeof(struct vbd_shared)};
 const struct vbd_kind vbd_cq_kind = {.size_bytes = sizeof(struct vbd_shared)};
 const struct vbd_kind vbd_srq_kind = {.size_bytes = sizeof(struct vbd_shared)};
 
-static enum vbd_event_type creation_type(const struct vbd_registry *registry)
+static enum vbd_event_type creation_event_type(const struct vbd_registry *registry)
 {
 	if (registry == registry->daemon->pds)
 		return VBD_EVENT_PD_CREATED;
@@ -39,7 +39,7 @@ enum vbd_status vbd_shared_add(struct vbd_registry *registry, const struct vbd_o
 		return status;
 	*ret_shared = VBD_CONTAINER_OF(object, struct vbd_shared, object);
 	(*ret_shared)->item = item;
-	vbd_object_log(object, creation_type(registry), VBD_SEVERITY_INFO, VBD_OK, "on %s",
+	vbd_object_log(object, creation_event_type(registry), VBD_SEVERITY_INFO, VBD_OK, "on %s",
 		device_of(*ret_shared)->name);
 	return VBD_OK;
 }
@@ -67,7 +67,7 @@ void vbd_shared_remove(struct vbd_registry *registry, uint64_t id)
 }
 
 /* May a client make one more object, with this name? */
-static enum vbd_status check_new(const struct vbd_registry *registry,
+static enum vbd_status check_create(const struct vbd_registry *registry,
 	const struct vbd_caller *caller, const char *name, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_daemon_accepts_work(registry->daemon, err);
@@ -77,7 +77,7 @@ static enum vbd_status check_new(const struct vbd_registry *registry,
 
 /* Users. */
 
-static bool names(const struct vbd_qp_params *qp, const struct vbd_object *object)
+static bool qp_names_object(const struct vbd_qp_params *qp, const struct vbd_object *object)
 {
 	const struct vbd_daemon *daemon = object->registry->daemon;
 
@@ -94,21 +94,21 @@ static void add_queue_pairs(const struct vbd_object *shared, struct vbd_users *u
 		const struct vbd_listener *listener =
 			VBD_CONTAINER_OF(object, struct vbd_listener, object);
 
-		if (names(&listener->params.qp, shared))
+		if (qp_names_object(&listener->params.qp, shared))
 			vbd_users_add(users, object);
 	}
 	vbd_registry_for_each (object, daemon->connections) {
 		const struct vbd_connection *connection =
 			VBD_CONTAINER_OF(object, struct vbd_connection, object);
 
-		if (!object->ended && names(&connection->conn->params.qp, shared))
+		if (!object->ended && qp_names_object(&connection->conn->params.qp, shared))
 			vbd_users_add(users, object);
 	}
 	vbd_registry_for_each (object, daemon->ud_endpoints) {
 		const struct vbd_endpoint_record *record =
 			VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);
 
-		if (!object->ended && names(&record->endpoint->params.qp, shared))
+		if (!object->ended && qp_names_object(&record->endpoint->params.qp, shared))
 			vbd_users_add(users, object);
 	}
 }
@@ -189,7 +189,7 @@ enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const struct vbd_origi
 	const char *name, const char *device_name, struct vbd_shared **ret_pd,
 	struct vbd_error *err)
 {
-	enum vbd_status status = check_new(daemon->pds, origin->caller, name, err);
+	enum vbd_status status = check_create(daemon->pds, origin->caller, name, err);
 	struct vbd_device *device;
 	struct vbd_pd *pd;
 
@@ -211,7 +211,7 @@ enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const struct vbd_origi
 enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_spec *spec,
 	struct vbd_shared **ret_cq, struct vbd_error *err)
 {
-	enum vbd_status status = check_new(daemon->cqs, spec->origin.caller, spec->name, err);
+	enum vbd_status status = check_create(daemon->cqs, spec->origin.caller, spec->name, err);
 	struct vbd_device *device;
 	struct vbd_cq *cq;
 

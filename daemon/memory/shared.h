@@ -41,12 +41,12 @@ void vbd_shared_updated(struct vbd_shared *shared);
 /** vbd_shared_remove - free the record of @id, if there is one */
 void vbd_shared_remove(struct vbd_registry *registry, uint64_t id);
 
-/** vbd_shared_users_of - the objects that use @shared, as @caller is told of them */
+/** vbd_shared_users_of - the objects that use @shared, as @caller may see them */
 void vbd_shared_users_of(const struct vbd_shared *shared, const struct vbd_caller *caller,
 	struct vbd_users *ret_users);
 
-/** vbd_shared_delete - in_use, or wrong_state for an object that the fabric made by itself; sets
- * @ret_users in any case */
+/** vbd_shared_delete - delete an object; VBD_E_IN_USE, or VBD_E_WRONG_STATE for one that the fabric
+ * made by itself; sets @ret_users in any case */
 enum vbd_status vbd_shared_delete(struct vbd_shared *shared, const struct vbd_caller *caller,
 	struct vbd_users *ret_users, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -18,8 +18,8 @@ struct vbd_srq_creation {
 	void *arg;
 };
 
-static enum vbd_status check_new(const struct vbd_daemon *daemon, const struct vbd_caller *caller,
-	const char *name, struct vbd_error *err)
+static enum vbd_status check_create(const struct vbd_daemon *daemon,
+	const struct vbd_caller *caller, const char *name, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
 
@@ -45,10 +45,10 @@ static enum vbd_status choose_pd(struct vbd_daemon *daemon, const struct vbd_srq
 	return status;
 }
 
-static enum vbd_status plan(struct vbd_daemon *daemon, const struct vbd_srq_spec *spec,
+static enum vbd_status plan_srq(struct vbd_daemon *daemon, const struct vbd_srq_spec *spec,
 	struct vbd_srq **ret_srq, struct vbd_error *err)
 {
-	enum vbd_status status = check_new(daemon, spec->origin.caller, spec->name, err);
+	enum vbd_status status = check_create(daemon, spec->origin.caller, spec->name, err);
 	struct vbd_pd *pd;
 
 	if (!status && spec->params.limit > spec->params.depth)
@@ -65,7 +65,7 @@ static enum vbd_status plan(struct vbd_daemon *daemon, const struct vbd_srq_spec
 }
 
 /* Call thread. */
-static void prepare(struct vbd_call *call)
+static void register_memory(struct vbd_call *call)
 {
 	struct vbd_srq_creation *creation = VBD_CONTAINER_OF(call, struct vbd_srq_creation, call);
 
@@ -74,7 +74,7 @@ static void prepare(struct vbd_call *call)
 
 /* A client may have deleted the PD or the CQ, and the device may have gone, while the call thread
  * registered the memory. */
-static enum vbd_status check_parts(
+static enum vbd_status check_pd_and_cq(
 	const struct vbd_srq_creation *creation, struct vbd_cq **ret_cq, struct vbd_error *err)
 {
 	const struct vbd_fabric *fabric = creation->daemon->fabric;
@@ -91,16 +91,16 @@ static enum vbd_status check_parts(
 	return status;
 }
 
-static enum vbd_status finish(
+static enum vbd_status finish_srq(
 	struct vbd_srq_creation *creation, struct vbd_shared **ret_shared, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = creation->daemon;
 	struct vbd_srq *srq = creation->srq;
 	struct vbd_cq *cq;
-	enum vbd_status status = check_new(daemon, creation->origin.caller, creation->name, err);
+	enum vbd_status status = check_create(daemon, creation->origin.caller, creation->name, err);
 
 	if (!status)
-		status = check_parts(creation, &cq, err);
+		status = check_pd_and_cq(creation, &cq, err);
 	if (!status)
 		status = vbd_fabric_add_srq(daemon->fabric, srq, cq, err);
 	if (status)
@@ -115,7 +115,7 @@ static enum vbd_status finish(
 	return status;
 }
 
-static void prepared(struct vbd_call *call)
+static void on_memory_registered(struct vbd_call *call)
 {
 	struct vbd_srq_creation *creation = VBD_CONTAINER_OF(call, struct vbd_srq_creation, call);
 	struct vbd_daemon *daemon = creation->daemon;
@@ -125,7 +125,7 @@ static void prepared(struct vbd_call *call)
 	vbd_quota_give_back(
 		creation->origin.caller, VBD_QUOTA_pinned_bytes, creation->srq->mem.size_bytes);
 	if (!creation->cancelled && !creation->error.status)
-		(void)!finish(creation, &shared, &creation->error);
+		(void)!finish_srq(creation, &shared, &creation->error);
 	if (creation->srq)
 		vbd_srq_destroy(creation->srq);
 	if (!creation->cancelled)
@@ -145,12 +145,12 @@ enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_
 
 	if (!creation)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a shared receive queue");
-	status = plan(daemon, spec, &creation->srq, err);
+	status = plan_srq(daemon, spec, &creation->srq, err);
 	if (status) {
 		free(creation);
 		return status;
 	}
-	creation->call = (struct vbd_call){.work = prepare, .done = prepared};
+	creation->call = (struct vbd_call){.work = register_memory, .done = on_memory_registered};
 	creation->daemon = daemon;
 	creation->origin = spec->origin;
 	(void)vbd_caller_ref(creation->origin.caller);

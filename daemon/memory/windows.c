@@ -25,7 +25,7 @@ static bool is_established(const struct vbd_connection *connection)
 }
 
 /* A bind of type 1 can be posted on any connection of the memory's protection domain. */
-static struct vbd_qp *any_qp(const struct vbd_daemon *daemon, const struct vbd_mem *mem)
+static struct vbd_qp *find_any_qp(const struct vbd_daemon *daemon, const struct vbd_mem *mem)
 {
 	vbd_registry_for_each (object, daemon->connections) {
 		struct vbd_connection *connection =
@@ -37,7 +37,7 @@ static struct vbd_qp *any_qp(const struct vbd_daemon *daemon, const struct vbd_m
 	return NULL;
 }
 
-/* Choose the connection of the request for bind and revocation; for type 1 another one will do. */
+/* The connection of the request binds and revokes; for type 1 any other of the PD can do it. */
 static struct vbd_channel *choose_channel(struct vbd_window *window, void *arg)
 {
 	struct vbd_window_record *record = arg;
@@ -46,7 +46,7 @@ static struct vbd_channel *choose_channel(struct vbd_window *window, void *arg)
 	if (record->connection && is_established(record->connection))
 		record->qp = &record->connection->conn->qp;
 	if (!record->qp && window->range.type == 1)
-		record->qp = any_qp(record->object.registry->daemon, window->mem);
+		record->qp = find_any_qp(record->object.registry->daemon, window->mem);
 	if (!record->qp)
 		return NULL;
 	vbd_timer_set(record->object.deadline, record->timeout_ms);
@@ -65,7 +65,7 @@ static void log_window(struct vbd_window_record *record, enum vbd_event_type typ
 		(unsigned long long)record->buffer_id, *why ? ": " : "", why);
 }
 
-static void bound(struct vbd_window_record *record)
+static void set_bound(struct vbd_window_record *record)
 {
 	vbd_timer_clear(record->object.deadline);
 	record->error = (struct vbd_error){0}; /* the bind completed before the cancel */
@@ -73,7 +73,7 @@ static void bound(struct vbd_window_record *record)
 	log_window(record, VBD_EVENT_WINDOW_BOUND, VBD_SEVERITY_INFO, "");
 }
 
-static void explain(struct vbd_window_record *record, const struct vbd_qp *qp)
+static void set_owner_error(struct vbd_window_record *record, const struct vbd_qp *qp)
 {
 	char owner[VBD_QP_OWNER_BYTES];
 
@@ -82,11 +82,11 @@ static void explain(struct vbd_window_record *record, const struct vbd_qp *qp)
 			vbd_qp_owner_text(qp, owner), vbd_reason_text(qp->reason));
 }
 
-/* The cause of a flush is the end of the connection, so report that. */
+/* A flushed work request has failed because its QP's owner ended: report that end. */
 static void explain_failure(struct vbd_window_record *record)
 {
 	if (record->window.error.status == VBD_E_QP_FATAL)
-		explain(record, record->qp);
+		set_owner_error(record, record->qp);
 	if (record->error.status == VBD_OK)
 		record->error = record->window.error;
 }
@@ -97,8 +97,8 @@ static void deregister_range(void *arg)
 	vbd_window_deregister(&((struct vbd_window_record *)arg)->window);
 }
 
-/* The window has released its buffer; only the record is left. */
-static void deregistered(void *arg)
+/* The window has no MR any more: release its buffer. Only the record is left. */
+static void on_deregistered(void *arg)
 {
 	struct vbd_window_record *record = arg;
 	struct vbd_daemon *daemon = record->object.registry->daemon;
@@ -109,7 +109,7 @@ static void deregistered(void *arg)
 	vbd_memory_work_done(daemon);
 }
 
-static void ended(struct vbd_window_record *record)
+static void end_record(struct vbd_window_record *record)
 {
 	struct vbd_daemon *daemon = record->object.registry->daemon;
 	bool failed = record->window.state == VBD_WINDOW_FAILED;
@@ -128,18 +128,18 @@ static void ended(struct vbd_window_record *record)
 			record, VBD_EVENT_WINDOW_FAILED, VBD_SEVERITY_WARNING, record->error.text);
 	else
 		log_window(record, VBD_EVENT_WINDOW_REVOKED, VBD_SEVERITY_INFO, record->error.text);
-	/* The window's own MR, if any: gigabytes take time. */
-	vbd_memory_work(&record->object, record->window.own_mr, deregister_range, deregistered);
+	/* An own MR of the window may take long to deregister: it may have gigabytes. */
+	vbd_memory_work(&record->object, record->window.own_mr, deregister_range, on_deregistered);
 }
 
-static void on_changed(struct vbd_window *window, void *arg)
+static void on_window_changed(struct vbd_window *window, void *arg)
 {
 	struct vbd_window_record *record = arg;
 
 	if (window->state == VBD_WINDOW_READY)
-		bound(record);
+		set_bound(record);
 	else if (has_ended(record))
-		ended(record);
+		end_record(record);
 	vbd_object_changed(&record->object);
 }
 
@@ -238,7 +238,7 @@ static enum vbd_status check_connection(const struct vbd_window_spec *spec, stru
 static enum vbd_status check_qp(
 	const struct vbd_daemon *daemon, const struct vbd_window_spec *spec, struct vbd_error *err)
 {
-	if (spec->connection || any_qp(daemon, &spec->buffer->mem))
+	if (spec->connection || find_any_qp(daemon, &spec->buffer->mem))
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_WRONG_STATE,
 		"no connection on %s in the buffer's protection domain is established: a bind is a "
@@ -261,7 +261,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_w
 	vbd_list_init(&record->link);
 	record->window.range = spec->range;
 	record->window.mem = &spec->buffer->mem;
-	record->window.changed = on_changed;
+	record->window.changed = on_window_changed;
 	record->window.choose_channel = choose_channel;
 	record->window.arg = record;
 	record->addr = spec->buffer->mem.addr + spec->range.offset;
@@ -289,7 +289,7 @@ static void register_range(void *arg)
 	vbd_window_register(&((struct vbd_window_record *)arg)->window);
 }
 
-static void registered(void *arg)
+static void on_registered(void *arg)
 {
 	struct vbd_window_record *record = arg;
 	struct vbd_daemon *daemon = record->object.registry->daemon;
@@ -322,12 +322,12 @@ enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_wi
 	}
 	set_owners(record, spec);
 	log_window(record, VBD_EVENT_WINDOW_CREATED, VBD_SEVERITY_DEBUG, "");
-	vbd_memory_work(&record->object, record->window.own_mr, register_range, registered);
+	vbd_memory_work(&record->object, record->window.own_mr, register_range, on_registered);
 	*ret_record = record;
 	return VBD_OK;
 }
 
-/* Ends without a request of a client. */
+/* Ends that no client has requested. */
 
 void vbd_windows_connection_left(struct vbd_connection *connection)
 {
@@ -340,7 +340,7 @@ void vbd_windows_connection_left(struct vbd_connection *connection)
 		record->connection = NULL;
 		if (record->window.range.type != 2)
 			continue;
-		explain(record, &connection->conn->qp);
+		set_owner_error(record, &connection->conn->qp);
 		vbd_window_revoke_at_once(&record->window);
 	}
 }
@@ -367,7 +367,7 @@ void vbd_windows_close_all(struct vbd_daemon *daemon)
 	}
 }
 
-static void revoke(struct vbd_object *object)
+static void revoke_window(struct vbd_object *object)
 {
 	vbd_window_revoke(&record_of(object)->window);
 }
@@ -394,12 +394,12 @@ static void free_record(struct vbd_object *object)
 }
 
 /* Deleting a window revokes it. */
-static const char *state(const struct vbd_object *object)
+static const char *get_state_name(const struct vbd_object *object)
 {
 	return vbd_window_state_name(((const struct vbd_window_record *)object)->window.state);
 }
 
-static struct vbd_device_id *device(struct vbd_object *object)
+static struct vbd_device_id *get_device_id(struct vbd_object *object)
 {
 	return &((struct vbd_window_record *)object)->device;
 }
@@ -409,10 +409,10 @@ const struct vbd_kind vbd_window_kind = {
 	.keeps_history = true,
 	.connection_at = offsetof(struct vbd_window_record, connection_id),
 	.on_deadline = on_deadline,
-	.cancel = revoke,
+	.cancel = revoke_window,
 	.is_used = is_used,
-	.state = state,
-	.device = device,
+	.state = get_state_name,
+	.device = get_device_id,
 	.problem = get_problem,
 	.free = free_record,
 };

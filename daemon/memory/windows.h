@@ -25,7 +25,7 @@ struct vbd_window_record {
 	struct vbd_device_id device;
 	struct vbd_error error; /* why the window ended without a client's request */
 	uint32_t timeout_ms;
-	bool late;		     /* the work request was cancelled at its deadline */
+	bool late; /* the work request was cancelled, since its deadline had passed */
 	uint64_t ready_ns, ended_ns; /* 0: not yet */
 };
 

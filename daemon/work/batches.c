@@ -9,17 +9,17 @@ static const struct vbd_transfer_record *record_of(const struct vbd_object *obje
 	return (const struct vbd_transfer_record *)object;
 }
 
-static unsigned int outcome_of(const struct vbd_object *object)
+static unsigned int transfer_outcome(const struct vbd_object *object)
 {
 	return record_of(object)->transfer.state;
 }
 
-static void first_error(const struct vbd_object *object, struct vbd_first_error *ret_first)
+static void get_first_error(const struct vbd_object *object, struct vbd_first_error *ret_first)
 {
 	vbd_transfer_first_error(record_of(object), ret_first);
 }
 
-static void announce(struct vbd_object *object, uint64_t batch_id)
+static void announce_transfer(struct vbd_object *object, uint64_t batch_id)
 {
 	struct vbd_transfer_record *record =
 		VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
@@ -28,13 +28,13 @@ static void announce(struct vbd_object *object, uint64_t batch_id)
 	vbd_transfer_announce(record);
 }
 
-static void start(struct vbd_object *object)
+static void start_transfer(struct vbd_object *object)
 {
 	vbd_transfer_submit(
 		&VBD_CONTAINER_OF(object, struct vbd_transfer_record, object)->transfer);
 }
 
-static void discard(struct vbd_object *object)
+static void discard_transfer(struct vbd_object *object)
 {
 	vbd_transfer_free(VBD_CONTAINER_OF(object, struct vbd_transfer_record, object));
 }
@@ -53,13 +53,13 @@ const struct vbd_batch_ops vbd_transfer_batch_ops = {
 	.cancels_per_turn = 64, /* a cancel is a message to a worker, and an event */
 	.outcomes = VBD_TRANSFER_STATE_COUNT,
 	.outcome_names = outcome_names,
-	.outcome_of = outcome_of,
+	.outcome_of = transfer_outcome,
 	.final = FAILURES | VBD_OUTCOMES(VBD_TRANSFER_DONE),
 	.failures = FAILURES,
-	.first_error = first_error,
-	.announce = announce,
-	.start = start,
-	.discard = discard,
+	.first_error = get_first_error,
+	.announce = announce_transfer,
+	.start = start_transfer,
+	.discard = discard_transfer,
 };
 
 static bool transfer_uses(struct vbd_object *object, const struct vbd_buffer *buffer)

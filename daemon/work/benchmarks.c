@@ -30,14 +30,14 @@ struct vbd_benchmark_result vbd_benchmark_result(const struct vbd_benchmark *ben
 				   : benchmark->result;
 }
 
-static enum vbd_benchmark_state state_of(enum vbd_transfer_state transfer)
+static enum vbd_benchmark_state state_after_transfer(enum vbd_transfer_state transfer)
 {
 	if (transfer == VBD_TRANSFER_CANCELLED)
 		return VBD_BENCHMARK_CANCELLED;
 	return transfer == VBD_TRANSFER_DONE ? VBD_BENCHMARK_DONE : VBD_BENCHMARK_FAILED;
 }
 
-static void ended(struct vbd_benchmark *benchmark)
+static void end_benchmark(struct vbd_benchmark *benchmark)
 {
 	const struct vbd_transfer_record *record = benchmark->transfer;
 	bool done = record->transfer.state == VBD_TRANSFER_DONE;
@@ -45,7 +45,7 @@ static void ended(struct vbd_benchmark *benchmark)
 	vbd_watch_remove(&benchmark->transfer_watch);
 	benchmark->result = result_so_far(&record->transfer);
 	benchmark->ended_ns = vbd_counter_get(&record->transfer.ended_ns);
-	benchmark->state = state_of(record->transfer.state);
+	benchmark->state = state_after_transfer(record->transfer.state);
 	if (!done) {
 		vbd_object_problem(&record->object, &benchmark->error);
 		vbd_transfer_first_error(record, &benchmark->first_error);
@@ -73,10 +73,10 @@ static void on_transfer_changed(struct vbd_watch *watch, bool gone)
 	if (gone)
 		benchmark->transfer = NULL;
 	else if (vbd_transfer_state_ended(benchmark->transfer->transfer.state))
-		ended(benchmark);
+		end_benchmark(benchmark);
 }
 
-static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_benchmark_spec *spec,
+static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_benchmark_spec *spec,
 	struct vbd_benchmark **ret_benchmark, struct vbd_error *err)
 {
 	struct vbd_benchmark *benchmark;
@@ -102,7 +102,7 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_benchmar
 	return VBD_OK;
 }
 
-static enum vbd_status prepare(struct vbd_benchmark *benchmark,
+static enum vbd_status prepare_transfer(struct vbd_benchmark *benchmark,
 	const struct vbd_benchmark_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_transfer_spec transfer = {
@@ -140,10 +140,10 @@ enum vbd_status vbd_benchmark_create(struct vbd_daemon *daemon,
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/buffer",
 			"/buffer is missing: messages of more than %d bytes need one",
 			VBD_MESSAGE_BYTES_MAX);
-	status = make(daemon, spec, &benchmark, err);
+	status = make_record(daemon, spec, &benchmark, err);
 	if (status)
 		return status;
-	status = prepare(benchmark, spec, err);
+	status = prepare_transfer(benchmark, spec, err);
 	if (status) {
 		vbd_object_free(&benchmark->object);
 		return status;
@@ -158,7 +158,7 @@ enum vbd_status vbd_benchmark_create(struct vbd_daemon *daemon,
 	return VBD_OK;
 }
 
-static void cancel(struct vbd_object *object)
+static void cancel_benchmark(struct vbd_object *object)
 {
 	const struct vbd_benchmark *benchmark = benchmark_of(object);
 
@@ -171,7 +171,7 @@ static void free_benchmark(struct vbd_object *object)
 	vbd_watch_remove(&benchmark_of(object)->transfer_watch);
 }
 
-static const char *state(const struct vbd_object *object)
+static const char *get_state_name(const struct vbd_object *object)
 {
 	return vbd_benchmark_state_name(((const struct vbd_benchmark *)object)->state);
 }
@@ -180,8 +180,8 @@ const struct vbd_kind vbd_benchmark_kind = {
 	.size_bytes = sizeof(struct vbd_benchmark),
 	.keeps_history = true,
 	.connection_at = offsetof(struct vbd_benchmark, connection_id),
-	.cancel = cancel,
-	.state = state,
+	.cancel = cancel_benchmark,
+	.state = get_state_name,
 	.error_at = offsetof(struct vbd_benchmark, error),
 	.free = free_benchmark,
 };

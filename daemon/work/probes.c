@@ -22,7 +22,7 @@ static struct vbd_probe_record *record_of(struct vbd_object *object)
 #define PROGRESS_BYTES 48
 
 /* "3 of 10 pings"; "3 pings" of a probe without a count. */
-static const char *progress(const struct vbd_probe *probe, char text[PROGRESS_BYTES])
+static const char *format_progress(const struct vbd_probe *probe, char text[PROGRESS_BYTES])
 {
 	unsigned long long completed = vbd_counter_get(&probe->counters.completed);
 
@@ -33,15 +33,16 @@ static const char *progress(const struct vbd_probe *probe, char text[PROGRESS_BY
 	return text;
 }
 
-/* The reason of a stop or of the connection's end, unknown to the worker, replaces its error. */
-static void explain(struct vbd_probe_record *record)
+/* Set the error. A stop, or the connection's end, of which the worker does not know, replaces its
+ * error. */
+static void explain_failure(struct vbd_probe_record *record)
 {
 	enum vbd_reason reason = record->connection->conn->qp.reason;
 	const struct vbd_error *error = &record->probe.error;
 	uint64_t mismatched = vbd_counter_get(&record->probe.mismatched);
 	char text[PROGRESS_BYTES];
 
-	(void)progress(&record->probe, text);
+	(void)format_progress(&record->probe, text);
 	if (error->status == VBD_OK)
 		(void)vbd_error_set(&record->error, VBD_E_REMOTE_OPERATION,
 			"%llu of %llu pings returned with other bytes",
@@ -80,7 +81,7 @@ static void set_result(struct vbd_probe_record *record)
 	record->state = VBD_PROBE_DONE;
 	if (ended_well(record))
 		return;
-	explain(record);
+	explain_failure(record);
 	record->state =
 		record->error.status == VBD_E_CANCELLED ? VBD_PROBE_CANCELLED : VBD_PROBE_FAILED;
 }
@@ -107,12 +108,12 @@ static void on_ended(struct vbd_probe *probe, void *arg)
 	vbd_object_log(&record->object, VBD_EVENT_PROBE_ENDED,
 		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
 		done ? VBD_OK : record->error.status, "%s, %s over connection %llu%s%s",
-		vbd_probe_state_name(record->state), progress(probe, text),
+		vbd_probe_state_name(record->state), format_progress(probe, text),
 		(unsigned long long)record->connection_id, done ? "" : ": ", record->error.text);
 	vbd_object_changed(&record->object);
 }
 
-/* The peer does not answer the ping under way. */
+/* End the connection, since the peer does not answer the ping under way. */
 static void end_connection(struct vbd_probe_record *record)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = record->timeout_ms};
@@ -130,7 +131,7 @@ static void end_connection(struct vbd_probe_record *record)
 	record->connection->conn->qp.ops->end(&record->connection->conn->qp, &error, 0);
 }
 
-static void stop(struct vbd_probe_record *record, bool late)
+static void stop_probe(struct vbd_probe_record *record, bool late)
 {
 	if (!record->connection || record->stopping)
 		return;
@@ -149,7 +150,7 @@ static void on_deadline(void *arg)
 	if (record->stopping)
 		end_connection(record);
 	else
-		stop(record, true);
+		stop_probe(record, true);
 }
 
 static enum vbd_status check_rping(const struct vbd_probe_spec *spec, struct vbd_error *err)
@@ -237,8 +238,8 @@ static enum vbd_status check_kind(const struct vbd_probe_spec *spec, struct vbd_
 	return VBD_OK;
 }
 
-/* The probe is named to those that see it. */
-static enum vbd_status refuse_second(const struct vbd_probe_spec *spec, struct vbd_error *err)
+/* The error names the running probe only to a caller that may see it. */
+static enum vbd_status refuse_second_probe(const struct vbd_probe_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_connection *connection = spec->connection;
 	const struct vbd_object *probe = &connection->probe->object;
@@ -276,7 +277,7 @@ static enum vbd_status check_spec(
 		status = check_echo_size(spec, err);
 	if (status)
 		return status;
-	return connection->probe ? refuse_second(spec, err) : VBD_OK;
+	return connection->probe ? refuse_second_probe(spec, err) : VBD_OK;
 }
 
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_probe_spec *spec,
@@ -304,7 +305,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 	return VBD_OK;
 }
 
-static void announce(struct vbd_probe_record *record)
+static void log_started(struct vbd_probe_record *record)
 {
 	const struct vbd_probe *probe = &record->probe;
 	char count[24] = "endless";
@@ -334,7 +335,7 @@ enum vbd_status vbd_probe_create(struct vbd_daemon *daemon, const struct vbd_pro
 	spec->connection->last_probe_id = record->object.id;
 	if (record->timeout_ms)
 		vbd_timer_set(record->object.deadline, record->timeout_ms);
-	announce(record);
+	log_started(record);
 	vbd_probe_start(&record->probe);
 	*ret_record = record;
 	return VBD_OK;
@@ -358,14 +359,14 @@ void vbd_probes_totals(const struct vbd_daemon *daemon, enum vbd_probe_kind kind
 		vbd_probe_counters_add(ret_totals, &fabric->workers[i]->probe_totals[kind]);
 }
 
-static void cancel(struct vbd_object *object)
+static void cancel_probe(struct vbd_object *object)
 {
-	stop(record_of(object), false);
+	stop_probe(record_of(object), false);
 }
 
 /* Cancelling a probe of kind RPING ends it after the ping under way, of another kind at once. A
  * probe without a count is then DONE. */
-static const char *state(const struct vbd_object *object)
+static const char *get_state_name(const struct vbd_object *object)
 {
 	return vbd_probe_state_name(((const struct vbd_probe_record *)object)->state);
 }
@@ -375,7 +376,7 @@ const struct vbd_kind vbd_probe_kind = {
 	.keeps_history = true,
 	.connection_at = offsetof(struct vbd_probe_record, connection_id),
 	.on_deadline = on_deadline,
-	.cancel = cancel,
-	.state = state,
+	.cancel = cancel_probe,
+	.state = get_state_name,
 	.error_at = offsetof(struct vbd_probe_record, error),
 };

@@ -73,7 +73,7 @@ static enum vbd_status check_device(
 	return status;
 }
 
-/* A device never sends a request for which the queue pair has no place. */
+/* A device never sends a READ or an atomic of a queue pair that may have none outstanding. */
 static enum vbd_status check_depth(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_qp_info *info = &spec->qp->info;
@@ -331,7 +331,8 @@ static enum vbd_status check_message(const struct vbd_transfer_spec *spec, struc
 		"a message of device %s has %u bytes at most", device->name, max_msg_bytes);
 }
 
-/* A provider copies inline bytes by itself, as vbd_mem_read() must not. */
+/* Inline bytes of shared memory would be read by the provider, without the care of
+ * vbd_mem_read(). */
 static bool uses_shared_memory(const struct vbd_transfer_spec *spec)
 {
 	if (spec->buffer)

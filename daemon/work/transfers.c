@@ -15,7 +15,7 @@ static struct vbd_transfer_record *record_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
 }
 
-static void time_transfer(struct vbd_daemon *daemon, const struct vbd_transfer *transfer)
+static void record_times(struct vbd_daemon *daemon, const struct vbd_transfer *transfer)
 {
 	uint64_t started_ns = vbd_counter_get(&transfer->started_ns);
 
@@ -60,7 +60,7 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 	(void)vbd_qp_owner_text(record->qp, owner);
 	release_resources(record);
 	daemon->transfers_ended[transfer->state]++;
-	time_transfer(daemon, transfer);
+	record_times(daemon, transfer);
 	vbd_object_end(&record->object);
 	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_ENDED,
 		transfer->state == VBD_TRANSFER_DONE ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
@@ -81,7 +81,8 @@ static void on_started(struct vbd_transfer *transfer, void *arg)
 	vbd_object_changed(&record->object);
 }
 
-/* The work requests do not complete: only the end of the QP releases the memory. */
+/* End the connection: only the end of the QP releases the memory of work requests that do not
+ * complete. */
 static void end_connection(struct vbd_transfer_record *record)
 {
 	unsigned long long id = record->object.id;
@@ -103,7 +104,7 @@ static void end_connection(struct vbd_transfer_record *record)
 	record->qp->ops->end(record->qp, &error, record->object.id);
 }
 
-static void stop(struct vbd_transfer_record *record, bool late)
+static void stop_transfer(struct vbd_transfer_record *record, bool late)
 {
 	if (!record->qp || record->stopping)
 		return;
@@ -122,7 +123,7 @@ static void on_deadline(void *arg)
 	if (record->stopping)
 		end_connection(record);
 	else
-		stop(record, true);
+		stop_transfer(record, true);
 }
 
 static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_transfer_spec *spec)
@@ -212,7 +213,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 #define EXTENT_BYTES 48
 
 /* "of 4096 bytes"; "for 1000 ms" of a benchmark, which moves as much as it can. */
-static const char *extent(const struct vbd_transfer *transfer, char text[EXTENT_BYTES])
+static const char *format_extent(const struct vbd_transfer *transfer, char text[EXTENT_BYTES])
 {
 	if (transfer->run_ns)
 		(void)snprintf(text, EXTENT_BYTES, "for %llu ms",
@@ -231,8 +232,8 @@ void vbd_transfer_announce(struct vbd_transfer_record *record)
 	if (record->qp->device)
 		vbd_traces_mark(record->object.registry->daemon, record->qp->device);
 	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_CREATED, VBD_SEVERITY_DEBUG, VBD_OK,
-		"%s %s over %s", vbd_op_name(record->transfer.op), extent(&record->transfer, text),
-		vbd_qp_owner_text(record->qp, owner));
+		"%s %s over %s", vbd_op_name(record->transfer.op),
+		format_extent(&record->transfer, text), vbd_qp_owner_text(record->qp, owner));
 }
 
 void vbd_transfer_start(struct vbd_transfer_record *record)
@@ -263,7 +264,7 @@ static enum vbd_status allocate_ranges(
 }
 
 /* Reference the buffers until the transfer has ended. */
-static enum vbd_status ref_ranges(struct vbd_transfer_record *record,
+static enum vbd_status ref_buffers(struct vbd_transfer_record *record,
 	const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	struct vbd_transfer *transfer = &record->transfer;
@@ -303,8 +304,8 @@ static enum vbd_status ref_ranges(struct vbd_transfer_record *record,
 	return VBD_OK;
 }
 
-/* Put the data (NULL: zeroes) into the work request, or into memory of the PD for messages. */
-static enum vbd_status place_message(struct vbd_transfer_record *record, const uint8_t *data,
+/* Copy the data (NULL: zeroes) for the work request, or into the PD's memory for messages. */
+static enum vbd_status store_message(struct vbd_transfer_record *record, const uint8_t *data,
 	uint32_t length_bytes, struct vbd_error *err)
 {
 	struct vbd_transfer *transfer = &record->transfer;
@@ -347,9 +348,9 @@ enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
 		status = make_record(daemon, spec, &record, err);
 	if (status)
 		return status;
-	status = ref_ranges(record, spec, err);
+	status = ref_buffers(record, spec, err);
 	if (!status && (spec->message || (spec->repeats && !spec->buffer && spec->length_bytes)))
-		status = place_message(record, spec->message, (uint32_t)spec->length_bytes, err);
+		status = store_message(record, spec->message, (uint32_t)spec->length_bytes, err);
 	if (status) {
 		vbd_transfer_free(record);
 		return status;
@@ -379,7 +380,7 @@ enum vbd_status vbd_transfer_send(struct vbd_daemon *daemon, const struct vbd_tr
 		.group = to->group,
 		.op = imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
 		.wr.imm = imm ? *imm : 0,
-		/* A message that is empty may have no place. */
+		/* An empty message may come without an address. */
 		.message = data ? data : (const uint8_t *)"",
 		.length_bytes = length_bytes,
 		.timeout_ms = timeout_ms,
@@ -402,9 +403,9 @@ bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vb
 	return false;
 }
 
-static void cancel(struct vbd_object *object)
+static void cancel_transfer(struct vbd_object *object)
 {
-	stop(record_of(object), false);
+	stop_transfer(record_of(object), false);
 }
 
 static void free_record(struct vbd_object *object)
@@ -416,7 +417,7 @@ static void free_record(struct vbd_object *object)
 	free(record->sges);
 }
 
-static const char *state(const struct vbd_object *object)
+static const char *get_state_name(const struct vbd_object *object)
 {
 	return vbd_transfer_state_name(
 		((const struct vbd_transfer_record *)object)->transfer.state);
@@ -427,8 +428,8 @@ const struct vbd_kind vbd_transfer_kind = {
 	.keeps_history = true,
 	.connection_at = offsetof(struct vbd_transfer_record, connection_id),
 	.on_deadline = on_deadline,
-	.cancel = cancel,
-	.state = state,
+	.cancel = cancel_transfer,
+	.state = get_state_name,
 	.problem = vbd_transfer_problem,
 	.free = free_record,
 };

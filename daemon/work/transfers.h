@@ -118,9 +118,8 @@ bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vb
 
 /* In daemon/work/transfer_check.c; for daemon/work/transfers.c only. */
 
-/** vbd_transfer_goes_inline - are the bytes of the buffers copied into the work requests? That
- * saves the device a look at their memory. So it is for up to inline_bytes, and where a client
- * insists. */
+/** vbd_transfer_goes_inline - are the bytes of the buffers copied into the work requests, so that
+ * the device need not read memory? Yes for up to inline_bytes, and if a client asks for it. */
 bool vbd_transfer_goes_inline(const struct vbd_transfer_spec *spec);
 
 /** vbd_transfer_check - VBD_OK, or the errors of vbd_transfer_prepare() */
