@@ -6,7 +6,7 @@
 
 struct vbd_audit {
 	struct vbd_log_queue *queue;
-	/* The errors that the log has told last; 0: none. */
+	/* The errors that were logged last; 0: none. */
 	int error;
 	int reopen_error;
 };
@@ -50,7 +50,7 @@ void vbd_audit_destroy(struct vbd_audit *audit)
 	free(audit);
 }
 
-static void tell(const char *what, int error, int *told)
+static void log_error_change(const char *what, int error, int *told)
 {
 	if (error == *told)
 		return;
@@ -68,8 +68,8 @@ void vbd_audit_put(struct vbd_audit *audit, const char *line, size_t len_bytes)
 	if (!audit)
 		return;
 	state = vbd_log_queue_state(audit->queue);
-	tell("write", state.error, &audit->error);
-	tell("open it", state.reopen_error, &audit->reopen_error);
+	log_error_change("write", state.error, &audit->error);
+	log_error_change("open it", state.reopen_error, &audit->reopen_error);
 	vbd_log_queue_put(audit->queue, line, len_bytes);
 }
 

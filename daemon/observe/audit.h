@@ -4,7 +4,7 @@
  * thread writes the file, so that a full or slow disk stops nothing; lines that find 256 KiB
  * waiting are dropped and counted, and a line in the file says how many.
  *
- * Control thread. A NULL trail takes lines and forgets them.
+ * Control thread. A NULL @audit ignores lines.
  */
 #ifndef VBD_DAEMON_OBSERVE_AUDIT_H
 #define VBD_DAEMON_OBSERVE_AUDIT_H

@@ -14,14 +14,14 @@
 /* --- facts ----------------------------------------------------------------------------------- */
 
 /* A device that was removed may have returned as a new one; the connection was on the old one. */
-static bool device_removed(const struct vbd_conn *conn, const struct vbd_device *device)
+static bool device_was_removed(const struct vbd_conn *conn, const struct vbd_device *device)
 {
 	return !device || device->state != VBD_DEVICE_PRESENT ||
 	       (conn->qp.device && conn->qp.device != device) ||
 	       (conn->qp.info.lqpn && device->added_ns > conn->created_ns);
 }
 
-static void gather_fall(
+static void gather_port_fall(
 	const struct vbd_conn *conn, const struct vbd_device *device, struct vbd_facts *facts)
 {
 	uint64_t until_ns = conn->qp.first_error.at_ns ? conn->qp.first_error.at_ns
@@ -41,13 +41,13 @@ static void gather_device(
 		return;
 	facts->device_id = conn->device.id;
 	(void)snprintf(facts->device, sizeof(facts->device), "%s", conn->device.name);
-	facts->device_removed = device_removed(conn, device);
+	facts->device_removed = device_was_removed(conn, device);
 	if (!device)
 		return;
 	facts->iwarp = vbd_device_is_iwarp(device);
 	facts->cm_silent = !conn->established_ns && !conn->manual && vbd_cm_is_silent(device);
 	if (conn->qp.info.lqpn && !facts->device_removed)
-		gather_fall(conn, device, facts);
+		gather_port_fall(conn, device, facts);
 	if (!facts->device_removed && conn->port_num)
 		facts->port_known =
 			vbd_device_port(device, conn->port_num, &facts->port, NULL) == VBD_OK;
@@ -67,7 +67,7 @@ static void gather_qp(
 	facts->iwarp = facts->iwarp || info->iwarp;
 	facts->mtu_asked = conn->params.path_mtu_bytes != 0;
 	facts->cm_mtu_bytes = conn->cm_mtu_bytes;
-	/* The peer lowers those of a reply from here. */
+	/* In a reply from here, the peer lowers its own numbers. */
 	if (!conn->passive && !conn->manual && conn->peer_responder_resources != VBD_DEPTH_UNKNOWN)
 		facts->peer_reads = conn->peer_responder_resources;
 	if (facts->open && facts->qp.sgid_known && !facts->device_removed && device)
@@ -114,8 +114,8 @@ static void gather_listener(const struct vbd_connection *connection, struct vbd_
 	facts->waiting = ((const struct vbd_listener *)(const void *)object)->waiting;
 }
 
-/* The facts that would mislead later: the interface is up again, the inbox is gone. */
-static void gather_passing(const struct vbd_connection *connection, struct vbd_facts *facts)
+/* Gather facts that change soon: later the interface may be up again, and the inbox gone. */
+static void gather_transient_facts(const struct vbd_connection *connection, struct vbd_facts *facts)
 {
 	const struct vbd_daemon *daemon = connection->object.registry->daemon;
 	const struct vbd_conn *conn = connection->conn;
@@ -159,9 +159,9 @@ static void gather_report(const struct vbd_connection *connection, struct vbd_fa
 	facts->judged_over_bytes = report->over_bytes;
 }
 
-/* The requests of other connections are answered as well, and the counters are those of the device:
- * with as many others under way an answer may be theirs. */
-static uint64_t answers_beyond(const struct vbd_connection *connection, uint64_t answers)
+/* The answers that no other connection can have had: the device's counters count those of all, so
+ * each other connection that is connecting may have got one. */
+static uint64_t answers_not_of_others(const struct vbd_connection *connection, uint64_t answers)
 {
 	const struct vbd_daemon *daemon = connection->object.registry->daemon;
 	uint64_t others = daemon->connections_in_state[VBD_CONN_CONNECTING];
@@ -171,8 +171,8 @@ static uint64_t answers_beyond(const struct vbd_connection *connection, uint64_t
 	return answers > others ? answers : 0;
 }
 
-static void take_counters(const struct vbd_trace_sample *now, const struct vbd_trace_sample *before,
-	struct vbd_incident *incident)
+static void set_counter_rises(const struct vbd_trace_sample *now,
+	const struct vbd_trace_sample *before, struct vbd_incident *incident)
 {
 	incident->traces_known = true;
 	for (size_t i = 0; i < VBD_TRACE_COUNT; i++)
@@ -181,7 +181,7 @@ static void take_counters(const struct vbd_trace_sample *now, const struct vbd_t
 					      : 0;
 }
 
-static void take_reply(const struct vbd_connection *connection, const struct vbd_look *look,
+static void set_peer_reply(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_facts *facts)
 {
 	uint64_t since_ns = connection->conn->established_ns;
@@ -205,8 +205,8 @@ void vbd_explain_take(const struct vbd_connection *connection, const struct vbd_
 	bool known;
 	uint64_t since_ns = facts->incident.since_ns ? facts->incident.since_ns : conn->created_ns;
 
-	take_reply(connection, look, facts);
-	/* A second look finds counters that have gone on. */
+	set_peer_reply(connection, look, facts);
+	/* Keep the facts of the first look: until a second one the counters have risen further. */
 	if (connection->kept && facts->netroute_known)
 		return;
 	facts->asked = look->asked;
@@ -219,9 +219,9 @@ void vbd_explain_take(const struct vbd_connection *connection, const struct vbd_
 	if (look->sample.at_ns)
 		before = vbd_traces_before(daemon, conn->device.name, since_ns);
 	if (before && before->at_ns < look->sample.at_ns)
-		take_counters(&look->sample, before, &facts->incident);
+		set_counter_rises(&look->sample, before, &facts->incident);
 	facts->incident.traces[VBD_TRACE_MRA_CAME] =
-		answers_beyond(connection, facts->incident.traces[VBD_TRACE_MRA_CAME]);
+		answers_not_of_others(connection, facts->incident.traces[VBD_TRACE_MRA_CAME]);
 }
 
 void vbd_explain_gather(const struct vbd_connection *connection, const struct vbd_look *look,
@@ -233,7 +233,7 @@ void vbd_explain_gather(const struct vbd_connection *connection, const struct vb
 	ret_facts->open = !vbd_conn_state_terminal(conn->state);
 	ret_facts->established = conn->state == VBD_CONN_ESTABLISHED;
 	if (!connection->kept)
-		gather_passing(connection, ret_facts);
+		gather_transient_facts(connection, ret_facts);
 	gather_counts(conn, ret_facts);
 	vbd_explain_incident(connection, look, &ret_facts->incident);
 	gather_report(connection, ret_facts);
@@ -245,7 +245,7 @@ void vbd_explain_gather(const struct vbd_connection *connection, const struct vb
 
 /* --- what came before ------------------------------------------------------------------------- */
 
-/* A state that the error led to is no news beside the error. */
+/* Is the entry a state to which the error itself led? */
 static bool is_consequence(const struct vbd_timeline_entry *entry)
 {
 	return entry->kind == VBD_TIMELINE_STATE && entry->to &&
@@ -295,7 +295,7 @@ static void write_peer(const struct vbd_connection *connection, char *text, size
 		*conn->device.name ? " on " : "", conn->device.name);
 }
 
-/* The messages of the peer are the only sign that its program goes on. */
+/* Write when the last message came: the only sign that the peer's program runs. */
 static void write_health(const struct vbd_connection *connection, char *text, size_t room)
 {
 	const struct vbd_inbox *inbox = &connection->inbox;
@@ -315,7 +315,7 @@ static void write_health(const struct vbd_connection *connection, char *text, si
 #define STATE_WORDS_BYTES 32
 
 /* "awaiting remote" */
-static const char *state_words(enum vbd_conn_state state, char words[STATE_WORDS_BYTES])
+static const char *state_text(enum vbd_conn_state state, char words[STATE_WORDS_BYTES])
 {
 	(void)snprintf(words, STATE_WORDS_BYTES, "%s", vbd_conn_state_name(state));
 	for (char *at = words; (at = strchr(at, '_'));)
@@ -324,7 +324,7 @@ static const char *state_words(enum vbd_conn_state state, char words[STATE_WORDS
 }
 
 /* "; these findings need attention: gid_link_local, rnr_none" */
-static void write_grave(const struct vbd_verdicts *verdicts, char *text, size_t room)
+static void write_grave_findings(const struct vbd_verdicts *verdicts, char *text, size_t room)
 {
 	size_t at = 0;
 
@@ -349,9 +349,9 @@ static void summarise_open(const struct vbd_connection *connection, const char *
 	else
 		(void)snprintf(
 			how, sizeof(how), " and waits for %s", vbd_conn_state_waits_for(state));
-	write_grave(&explanation->verdicts, attention, sizeof(attention));
+	write_grave_findings(&explanation->verdicts, attention, sizeof(attention));
 	(void)snprintf(explanation->summary, sizeof(explanation->summary),
-		"The connection is %s%s%s%s.", state_words(state, words), peer, how, attention);
+		"The connection is %s%s%s%s.", state_text(state, words), peer, how, attention);
 }
 
 static void summarise(const struct vbd_connection *connection, struct vbd_explanation *explanation)
@@ -375,7 +375,7 @@ static void summarise(const struct vbd_connection *connection, struct vbd_explan
 			cause ? cause : vbd_reason_text(conn->qp.reason));
 	else if (cause)
 		(void)snprintf(explanation->summary, sizeof(explanation->summary),
-			"The connection is %s%s, but %s.", state_words(conn->state, words), peer,
+			"The connection is %s%s, but %s.", state_text(conn->state, words), peer,
 			cause);
 	else
 		summarise_open(connection, peer, explanation);
@@ -383,8 +383,8 @@ static void summarise(const struct vbd_connection *connection, struct vbd_explan
 
 /* --- who may see it --------------------------------------------------------------------------- */
 
-/* A reader may not see private data; the reason of a verbsd is no user's. */
-static void hide_words(enum vbd_role role, struct vbd_incident *incident)
+/* The role "read" may not see private data; the reason in a verbsd's rejection is none. */
+static void hide_peer_text(enum vbd_role role, struct vbd_incident *incident)
 {
 	struct vbd_rejection rejection;
 
@@ -392,7 +392,7 @@ static void hide_words(enum vbd_role role, struct vbd_incident *incident)
 		incident->words[0] = '\0';
 }
 
-/* The operation is told with the error of the connection. */
+/* Hide the request but for its operation, which the connection's error names. */
 static void hide_request(const struct vbd_conn *conn, struct vbd_incident *incident)
 {
 	incident->transfer = incident->remote_addr = incident->rkey = 0;
@@ -414,8 +414,8 @@ static void hide_peers_request(struct vbd_facts *facts)
 	}
 }
 
-/* On a connection of the daemon itself an operator may meet requests of others, from both sides. */
-static void hide_strangers(
+/* Hide requests of others: on a connection of the daemon itself both sides may have made some. */
+static void hide_foreign_requests(
 	const struct vbd_connection *connection, struct vbd_caller *reader, struct vbd_facts *facts)
 {
 	if (!vbd_caller_scope(reader))
@@ -430,8 +430,8 @@ void vbd_explain_connection(const struct vbd_connection *connection, const struc
 	struct vbd_caller *reader, enum vbd_role role, struct vbd_explanation *ret_explanation)
 {
 	vbd_explain_gather(connection, look, &ret_explanation->facts);
-	hide_words(role, &ret_explanation->facts.incident);
-	hide_strangers(connection, reader, &ret_explanation->facts);
+	hide_peer_text(role, &ret_explanation->facts.incident);
+	hide_foreign_requests(connection, reader, &ret_explanation->facts);
 	vbd_judge(&ret_explanation->facts, &ret_explanation->verdicts);
 	ret_explanation->preceding = find_preceding(connection->conn);
 	summarise(connection, ret_explanation);

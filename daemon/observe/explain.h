@@ -14,20 +14,20 @@
 #include "rdma/diagnose/judge.h"
 
 /*
- * A look at what surrounds a connection: the route and the neighbour of its peer, and the counters
- * of its device; whether the device of a peer that is silent answers, and what its verbsd reports
- * on the connection. The thread pool looks, since all may block.
+ * A look at the surroundings of a connection: the route and the neighbour of its peer, and the
+ * counters of its device; whether the device of a peer that is silent answers, and what its verbsd
+ * reports on the connection. It is taken on the thread pool, since each part may block.
  */
 struct vbd_look {
 	bool netroute_known;
 	struct vbd_error err; /* why not */
 	struct vbd_pv_netroute netroute;
-	bool asked, answered;	  /* a question to the peer's host has left; the host answered */
+	bool asked, answered;	  /* a question was sent to the peer's host; the host answered */
 	uint64_t rtt_ns;	  /* of that answer */
 	bool replied;		  /* a verbsd at the peer's host did; `report` is set */
 	struct vbd_report report; /* not `known`: the peer's verbsd has no such connection */
-	uint64_t transfer; /* the one that waited before the look, for some time; 0: not watched */
-	uint64_t transfer_done;		/* the transfer's bytes before the look */
+	uint64_t transfer; /* a transfer that had waited for some time before the look; 0: none */
+	uint64_t transfer_done;		/* the bytes that it had done before the look */
 	struct vbd_trace_sample sample; /* at_ns 0: there is none */
 };
 
@@ -54,7 +54,7 @@ enum vbd_status vbd_look_at_route(struct vbd_daemon *daemon, struct vbd_caller *
 
 /*
  * Evidence: the facts of a connection at the moment of its first error, kept with it until its
- * record is deleted. Later facts would mislead: the interface is up again, the inbox is gone.
+ * record is deleted. Later facts would mislead: the interface may be up again, and the inbox gone.
  * The thread pool looks at the route and the counters.
  */
 
@@ -79,11 +79,11 @@ bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_s
 
 /**
  * vbd_explain_connection - explain a connection in any state, also of the history
- * @look: at what surrounds it now; NULL if nobody has looked. The facts that are kept of the moment
- *        of the first error go before.
+ * @look: at its surroundings now; NULL: there was none. Facts that were kept at the first error are
+ *        preferred.
  * @reader: NULL: sees everything. An operator learns nothing of the transfers of others, and of a
  *          connection of the daemon neither what the peer asked of memory nor what is wrong with it
- * @role: as which @reader sees the connection: only an operator learns what the peer said
+ * @role: of @reader for this connection: from "operate" on it gets the peer's private data
  */
 void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_look *look,
 	struct vbd_caller *reader, enum vbd_role role, struct vbd_explanation *ret_explanation);

@@ -57,7 +57,7 @@ static void find_devices(const struct vbd_fabric *fabric, struct vbd_facts *fact
 }
 
 /* Set the device that rdma_cm would choose, that of the source address, with its port and GID. */
-static void find_way(
+static void find_source_device(
 	const struct vbd_fabric *fabric, const struct sockaddr *src, struct vbd_facts *facts)
 {
 	vbd_list_for_each (link, &fabric->devices) {
@@ -85,7 +85,7 @@ static void find_dead_port(
 	if (facts->netroute.route_errnum || !facts->netroute_has_rdma)
 		src = vbd_source_that_is_down(fabric->interfaces, dst);
 	if (src && src->sa_family)
-		find_way(fabric, src, &way);
+		find_source_device(fabric, src, &way);
 	if (way.port_known && way.port.state != IBV_PORT_ACTIVE)
 		*facts = way;
 }
@@ -142,7 +142,7 @@ static uint32_t path_mtu(const struct vbd_facts *facts)
 	return mtu_bytes;
 }
 
-static void gather(const struct vbd_daemon *daemon, const struct vbd_destination *destination,
+static void gather_facts(const struct vbd_daemon *daemon, const struct vbd_destination *destination,
 	const struct vbd_pv_netroute *netroute, struct vbd_facts *facts)
 {
 	const struct sockaddr_storage *src =
@@ -154,7 +154,7 @@ static void gather(const struct vbd_daemon *daemon, const struct vbd_destination
 		daemon->fabric, netroute, (const struct sockaddr *)&destination->addr, facts);
 	if (netroute->route_errnum || !src->ss_family)
 		return;
-	find_way(daemon->fabric, (const struct sockaddr *)src, facts);
+	find_source_device(daemon->fabric, (const struct sockaddr *)src, facts);
 	facts->qp.path_mtu_bytes = path_mtu(facts);
 	/* A local address is routed through lo, so netroute_has_rdma means nothing for it. */
 	facts->sgid_none = !*facts->device && (netroute->local || facts->netroute_has_rdma);
@@ -196,7 +196,7 @@ void vbd_explain_destination(const struct vbd_daemon *daemon,
 	struct vbd_explanation *ret_explanation)
 {
 	ret_explanation->preceding = NULL;
-	gather(daemon, destination, netroute, &ret_explanation->facts);
+	gather_facts(daemon, destination, netroute, &ret_explanation->facts);
 	vbd_judge(&ret_explanation->facts, &ret_explanation->verdicts);
 	/* Nothing has failed yet: the findings say all. */
 	ret_explanation->verdicts.cause_count = 0;

@@ -11,10 +11,10 @@
 #include "rdma/diagnose/judge.h"
 #include "rdma/provider/faults.h"
 
-/* A wait of less is no incident. */
+/* A shorter wait is no incident. */
 #define LONG_MS 1000
 
-/* The control thread goes through no more of them at once. */
+/* At most so many buffers are looked at in one turn of the control thread. */
 #define BUFFERS_LOOKED_AT 256
 
 bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_storage *ret_local,
@@ -45,8 +45,8 @@ static const struct vbd_transfer_record *find_transfer(
 	return object ? VBD_CONTAINER_OF(object, struct vbd_transfer_record, object) : NULL;
 }
 
-/* The transfer that has waited longest for the peer; NULL if none does. A receive is none of those
- * unless there are only receives. */
+/* The transfer that has waited longest for the peer; NULL: none. A receive only if there is no
+ * other. */
 static const struct vbd_transfer_record *oldest_transfer(const struct vbd_conn *conn)
 {
 	const struct vbd_transfer_record *receive = NULL;
@@ -83,7 +83,7 @@ static void gather_transfer(
 						  transfer->chunk_bytes - 1) /
 					  transfer->chunk_bytes;
 	}
-	/* A receive of the peer takes one of the messages. */
+	/* One receive of the peer takes one message of the transfer. */
 	if (vbd_ops[transfer->op].sends && transfer->chunk_bytes &&
 		transfer->chunk_bytes < incident->length_bytes)
 		incident->length_bytes = transfer->chunk_bytes;
@@ -108,8 +108,8 @@ void vbd_explain_request(const struct vbd_connection *connection, struct vbd_inc
 		incident->op = first->op;
 }
 
-/* Is any memory of the owner open to peers? Says nothing of a daemon with more buffers than it
- * looks at. */
+/* Is any memory of the owner open to peers? Not set if there are more than BUFFERS_LOOKED_AT
+ * buffers. */
 static void gather_open_memory(
 	const struct vbd_connection *connection, struct vbd_incident *incident)
 {
@@ -191,8 +191,9 @@ static void gather_peer(const struct vbd_connection *connection, struct vbd_inci
 	incident->port = vbd_addr_port(&peer);
 }
 
-/* Private data is text if all of it is printable; the CM pads it with zeros. */
-static void gather_words(const struct vbd_conn *conn, struct vbd_incident *incident)
+/* The peer's private data, if it is text: all of it is printable but the zeros that the CM
+ * appends. */
+static void gather_peer_text(const struct vbd_conn *conn, struct vbd_incident *incident)
 {
 	const struct vbd_private_data *data = &conn->peer_private_data;
 	size_t len = data->length_bytes;
@@ -224,8 +225,8 @@ bool vbd_explain_running(
 	return incident.transfer && incident.waited_ms >= LONG_MS;
 }
 
-/* Bytes that were done since the last look are progress. */
-static bool stands_still(const struct vbd_incident *incident, const struct vbd_look *look)
+/* Has the transfer done no bytes since the look? */
+static bool transfer_stands_still(const struct vbd_incident *incident, const struct vbd_look *look)
 {
 	if (look && look->transfer == incident->transfer)
 		return look->transfer_done == incident->done_bytes;
@@ -238,7 +239,7 @@ static void gather_wait(
 	if (conn->state != VBD_CONN_ESTABLISHED)
 		incident->waited_ms =
 			(vbd_clock_mono_ns() - conn->deadline_since_ns) / VBD_NS_PER_MS;
-	if (incident->waited_ms < LONG_MS || !stands_still(incident, look))
+	if (incident->waited_ms < LONG_MS || !transfer_stands_still(incident, look))
 		return;
 	incident->outcome =
 		incident->op == VBD_OP_RECV ? VBD_OUTCOME_UNSENT : vbd_outcome_of_wait(conn->state);
@@ -278,7 +279,7 @@ bool vbd_explain_unheard(const struct vbd_connection *connection)
 		gather_end(connection->conn, &incident);
 	else
 		gather_wait(connection->conn, NULL, &incident);
-	/* Only a later look tells whether a transfer that has done something goes on. */
+	/* Whether a transfer that has done some bytes makes progress, only a later look tells. */
 	if (incident.transfer && incident.waited_ms >= LONG_MS && incident.op != VBD_OP_RECV &&
 		connection->conn->qp.reason == VBD_REASON_NONE)
 		return true;
@@ -298,7 +299,7 @@ static void gather_tcp(const struct vbd_conn *conn, struct vbd_incident *inciden
 	incident->tcp_open = conn->calling == VBD_CONN_CALLS_NOTHING;
 }
 
-/* A fault that only made the connection slow is not named where another thing ended it. */
+/* A fault that only delayed the connection is not named if something else ended it. */
 static void gather_fault(const struct vbd_connection *connection, struct vbd_incident *incident)
 {
 	unsigned int hit = atomic_load_explicit(&connection->faults_hit, memory_order_relaxed);
@@ -324,7 +325,7 @@ void vbd_explain_incident(const struct vbd_connection *connection, const struct 
 	vbd_explain_request(connection, incident);
 	gather_history(conn, incident);
 	gather_peer(connection, incident);
-	gather_words(conn, incident);
+	gather_peer_text(conn, incident);
 	if (conn->qp.reason != VBD_REASON_NONE)
 		gather_end(conn, incident);
 	else

@@ -8,7 +8,7 @@
 /* Half of VBD_TRAFFIC_INTERVAL_MS. */
 #define BEAT_MS 2500
 
-/* Beats without a turn after which a thread counts as stuck. */
+/* A thread that has made no turn for so many beats is stuck. */
 #define STUCK_BEATS 4
 
 struct pulse {
@@ -32,7 +32,7 @@ static bool is_stuck(unsigned int missed)
 	return missed >= STUCK_BEATS;
 }
 
-static void report(struct vbd_daemon *daemon, enum vbd_event_type type, unsigned int number)
+static void log_worker(struct vbd_daemon *daemon, enum vbd_event_type type, unsigned int number)
 {
 	bool stuck = type == VBD_EVENT_WORKER_STUCK;
 	const struct vbd_event event = {
@@ -43,8 +43,7 @@ static void report(struct vbd_daemon *daemon, enum vbd_event_type type, unsigned
 		number, STUCK_BEATS * BEAT_MS);
 }
 
-static void look_at_worker(
-	struct vbd_daemon *daemon, struct pulse *pulse, struct vbd_worker *worker)
+static void check_worker(struct vbd_daemon *daemon, struct pulse *pulse, struct vbd_worker *worker)
 {
 	uint64_t turns = vbd_counter_get(&worker->turns);
 	bool was_stuck = is_stuck(pulse->missed);
@@ -55,7 +54,7 @@ static void look_at_worker(
 		pulse->missed = 0;
 	pulse->turns = turns;
 	if (is_stuck(pulse->missed) != was_stuck)
-		report(daemon, was_stuck ? VBD_EVENT_WORKER_RECOVERED : VBD_EVENT_WORKER_STUCK,
+		log_worker(daemon, was_stuck ? VBD_EVENT_WORKER_RECOVERED : VBD_EVENT_WORKER_STUCK,
 			worker->number);
 	vbd_mailbox_poke(&worker->inbox);
 }
@@ -65,7 +64,7 @@ static void do_nothing(void *arg)
 	(void)arg;
 }
 
-static void on_job_done(void *arg)
+static void on_pool_job_done(void *arg)
 {
 	struct vbd_health *health = arg;
 
@@ -75,7 +74,7 @@ static void on_job_done(void *arg)
 	health->pool_missed = 0;
 }
 
-static void look_at_pool(struct vbd_health *health)
+static void check_pool(struct vbd_health *health)
 {
 	struct vbd_loop *loop = health->daemon->loop;
 
@@ -87,7 +86,7 @@ static void look_at_pool(struct vbd_health *health)
 				STUCK_BEATS * BEAT_MS);
 	} else if (vbd_loop_has_work(loop)) {
 		health->pool_asked = vbd_loop_work(loop, VBD_WORK_CONTROL, NULL, do_nothing,
-					     on_job_done, health, NULL) == VBD_OK;
+					     on_pool_job_done, health, NULL) == VBD_OK;
 	}
 }
 
@@ -96,8 +95,8 @@ void vbd_health_beat(struct vbd_daemon *daemon)
 	struct vbd_health *health = daemon->health;
 
 	for (unsigned int i = 0; i < health->worker_count; i++)
-		look_at_worker(daemon, &health->workers[i], daemon->fabric->workers[i]);
-	look_at_pool(health);
+		check_worker(daemon, &health->workers[i], daemon->fabric->workers[i]);
+	check_pool(health);
 	if (health->sample_due)
 		vbd_traffic_take(&health->traffic, daemon->fabric);
 	health->sample_due = !health->sample_due;
@@ -108,7 +107,7 @@ const struct vbd_traffic *vbd_health_traffic(const struct vbd_daemon *daemon)
 	return &daemon->health->traffic;
 }
 
-static void on_timer(void *arg)
+static void on_beat_timer(void *arg)
 {
 	struct vbd_health *health = arg;
 
@@ -151,7 +150,7 @@ enum vbd_status vbd_health_create(struct vbd_daemon *daemon, struct vbd_error *e
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to watch the threads");
 	health->daemon = daemon;
 	health->worker_count = count;
-	status = vbd_timer_create(daemon->loop, on_timer, health, &health->timer, err);
+	status = vbd_timer_create(daemon->loop, on_beat_timer, health, &health->timer, err);
 	if (status != VBD_OK) {
 		free(health);
 		return status;

@@ -58,7 +58,7 @@ struct source {
 	unsigned int ports;
 };
 
-/* A snapshot being taken. Meanwhile only the pool thread uses the struct. */
+/* A snapshot that is being taken. Until it is done only the pool thread uses the struct. */
 struct job {
 	struct source *sources;
 	size_t source_count;
@@ -67,7 +67,7 @@ struct job {
 	struct vbd_kernel_view view;
 };
 
-/* A count of the objects. Meanwhile only the pool thread uses the struct. */
+/* A count of the objects. Until it is done only the pool thread uses the struct. */
 struct object_count {
 	bool known;
 	uint64_t kernel[VBD_PV_OBJECT_COUNT];
@@ -94,7 +94,7 @@ struct vbd_kernel {
 	uint64_t excess_before[VBD_PV_OBJECT_COUNT];
 };
 
-static void check_complete(struct vbd_kernel *kernel)
+static void notify_if_complete(struct vbd_kernel *kernel)
 {
 	if (kernel->reading || kernel->waits_for_objects ||
 		kernel->last_taken == kernel->last_begun)
@@ -106,10 +106,10 @@ static void check_complete(struct vbd_kernel *kernel)
 
 /* --- the objects ------------------------------------------------------------------------------ */
 
-/* Between two counts passes at least this many times as long as the last one took. */
+/* The pause between two counts is at least so many times as long as the last count took. */
 #define REST 10
 
-/* A count that took less is waited for: nobody notices. */
+/* A snapshot waits for a count if the last one took less than this. */
 #define QUICK_NS (50 * VBD_NS_PER_MS)
 
 static unsigned int count_devices(const struct vbd_fabric *fabric)
@@ -126,7 +126,7 @@ static unsigned int count_devices(const struct vbd_fabric *fabric)
 
 /* For a listener on all devices the kernel lists a cm_id per device, but not the listener's own
  * cm_id. */
-static void count_held(const struct vbd_daemon *daemon, uint64_t *ret_counts)
+static void count_known_objects(const struct vbd_daemon *daemon, uint64_t *ret_counts)
 {
 	const struct vbd_fabric *fabric = daemon->fabric;
 
@@ -136,7 +136,7 @@ static void count_held(const struct vbd_daemon *daemon, uint64_t *ret_counts)
 }
 
 /* Pool thread. */
-static void count_kernel(void *arg)
+static void count_kernel_objects(void *arg)
 {
 	struct object_count *under_way = arg;
 
@@ -147,13 +147,13 @@ static void count_kernel(void *arg)
  * Objects created or destroyed while the kernel is queried are counted on one side only. So use the
  * greater of the counts before and after, and count an excess only if a second count has it too.
  */
-static uint64_t compare(struct vbd_kernel *kernel)
+static uint64_t compare_counts(struct vbd_kernel *kernel)
 {
 	struct vbd_object_counts *counts = &kernel->counts;
 	uint64_t total = 0;
 
 	counts->known = kernel->under_way.known;
-	count_held(kernel->daemon, counts->held);
+	count_known_objects(kernel->daemon, counts->held);
 	vbd_pv_own_objects(counts->librdmacm);
 	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++) {
 		uint64_t held = counts->held[i] > kernel->held_before[i] ? counts->held[i]
@@ -173,37 +173,37 @@ static uint64_t compare(struct vbd_kernel *kernel)
 	return total;
 }
 
-static void on_counted(void *arg);
+static void on_objects_counted(void *arg);
 
-static bool count(struct vbd_kernel *kernel)
+static bool start_object_count(struct vbd_kernel *kernel)
 {
-	count_held(kernel->daemon, kernel->held_before);
-	return vbd_loop_work(kernel->daemon->loop, VBD_WORK_OBSERVE, NULL, count_kernel, on_counted,
-		       &kernel->under_way, NULL) == VBD_OK;
+	count_known_objects(kernel->daemon, kernel->held_before);
+	return vbd_loop_work(kernel->daemon->loop, VBD_WORK_OBSERVE, NULL, count_kernel_objects,
+		       on_objects_counted, &kernel->under_way, NULL) == VBD_OK;
 }
 
-static void on_counted(void *arg)
+static void on_objects_counted(void *arg)
 {
 	struct vbd_kernel *kernel = VBD_CONTAINER_OF(arg, struct vbd_kernel, under_way);
 
-	/* The daemon is being destroyed, and its objects with it. */
+	/* Without `hotplug` the daemon is being destroyed, and its objects with it. */
 	if (!kernel->daemon->hotplug)
 		return;
-	kernel->counts.leaked = compare(kernel);
+	kernel->counts.leaked = compare_counts(kernel);
 	if (kernel->counts.leaked && !kernel->is_second) {
 		kernel->is_second = true;
-		if (count(kernel))
+		if (start_object_count(kernel))
 			return;
 	}
 	kernel->count_ended_ns = vbd_clock_mono_ns();
 	kernel->counts.counted_ns = kernel->count_begun_ns;
 	kernel->counts.took_ns = kernel->count_ended_ns - kernel->count_begun_ns;
 	kernel->counting = kernel->waits_for_objects = false;
-	check_complete(kernel);
+	notify_if_complete(kernel);
 }
 
-/* The snapshot waits for the count if there is none yet, or if the one under way is quick. */
-static void refresh_objects(struct vbd_kernel *kernel)
+/* The snapshot waits for the count if it is the first, or if the last one was quick. */
+static void refresh_object_count(struct vbd_kernel *kernel)
 {
 	const struct vbd_object_counts *counts = &kernel->counts;
 	uint64_t now_ns = vbd_clock_mono_ns();
@@ -212,14 +212,14 @@ static void refresh_objects(struct vbd_kernel *kernel)
 								 REST * counts->took_ns)) {
 		kernel->count_begun_ns = now_ns;
 		kernel->is_second = false;
-		kernel->counting = count(kernel);
+		kernel->counting = start_object_count(kernel);
 	}
 	kernel->waits_for_objects = kernel->counting && counts->took_ns < QUICK_NS;
 }
 
 /* --- the counters ----------------------------------------------------------------------------- */
 
-static void on_counter(const char *name, uint64_t value, void *arg)
+static void add_counter(const char *name, uint64_t value, void *arg)
 {
 	struct job *job = arg;
 	struct vbd_kernel_view *view = &job->view;
@@ -245,7 +245,7 @@ static void read_source(struct job *job, const struct source *source)
 		for (enum vbd_counter_set set = 0; set < VBD_COUNTER_SET_COUNT; set++) {
 			job->next.port_num = port;
 			job->next.set = set;
-			vbd_port_counters_read(source->ibdev_path, port, set, on_counter, job);
+			vbd_port_counters_read(source->ibdev_path, port, set, add_counter, job);
 		}
 	}
 }
@@ -277,7 +277,7 @@ static void read_counters(void *arg)
 	read_process(&job->view.process);
 }
 
-static void end_job(struct job *job)
+static void reset_job(struct job *job)
 {
 	free(job->sources);
 	*job = (struct job){0};
@@ -308,31 +308,31 @@ static void list_sources(struct vbd_kernel *kernel)
 	}
 }
 
-static void finish(struct vbd_kernel *kernel)
+static void finish_counters(struct vbd_kernel *kernel)
 {
 	free(kernel->view.counters);
 	kernel->view = kernel->job.view;
 	kernel->view.took_ns = vbd_clock_mono_ns() - kernel->started_ns;
-	end_job(&kernel->job);
+	reset_job(&kernel->job);
 	kernel->reading = false;
-	check_complete(kernel);
+	notify_if_complete(kernel);
 }
 
-static void counters_read(void *arg)
+static void on_counters_read(void *arg)
 {
 	struct vbd_kernel *kernel = VBD_CONTAINER_OF(arg, struct vbd_kernel, job);
 
 	/* The daemon is being destroyed. */
 	if (!kernel->daemon->hotplug) {
 		free(kernel->job.view.counters);
-		end_job(&kernel->job);
+		reset_job(&kernel->job);
 		return;
 	}
-	finish(kernel);
+	finish_counters(kernel);
 }
 
-/* Whether a request gets the last snapshot, once it is taken. */
-static bool is_joined(const struct vbd_kernel *kernel, bool with_objects)
+/* Can a request share the last snapshot, which may be under way? */
+static bool can_join_snapshot(const struct vbd_kernel *kernel, bool with_objects)
 {
 	if (kernel->last_taken < kernel->last_begun)
 		return true;
@@ -340,20 +340,20 @@ static bool is_joined(const struct vbd_kernel *kernel, bool with_objects)
 	       vbd_clock_mono_ns() - kernel->taken_ns < VBD_KERNEL_FRESH_NS;
 }
 
-static void begin_counters(struct vbd_kernel *kernel)
+static void begin_counter_read(struct vbd_kernel *kernel)
 {
 	kernel->started_ns = vbd_clock_mono_ns();
 	list_sources(kernel);
 	kernel->reading = true;
 	if (vbd_loop_work(kernel->daemon->loop, VBD_WORK_OBSERVE, NULL, read_counters,
-		    counters_read, &kernel->job, NULL) != VBD_OK)
-		finish(kernel);
+		    on_counters_read, &kernel->job, NULL) != VBD_OK)
+		finish_counters(kernel);
 }
 
 uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon, bool with_objects)
 {
 	struct vbd_kernel *kernel = daemon->kernel;
-	bool begins = !is_joined(kernel, with_objects);
+	bool begins = !can_join_snapshot(kernel, with_objects);
 
 	if (begins) {
 		kernel->last_begun++;
@@ -361,10 +361,10 @@ uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon, bool with_objects)
 	}
 	if (with_objects && !kernel->with_objects) {
 		kernel->with_objects = true;
-		refresh_objects(kernel);
+		refresh_object_count(kernel);
 	}
 	if (begins)
-		begin_counters(kernel);
+		begin_counter_read(kernel);
 	return kernel->last_begun;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Snapshots of the kernel: its counters of RDMA devices (sysfs), the objects that it holds for this
- * process, and memory and file descriptors of this process. A snapshot takes
- * time, so the thread pool takes it, one at a time for any number of requests.
+ * process, and memory and file descriptors of this process. The thread pool takes them, since they
+ * take time: one at a time, for any number of requests.
  *
  * Control thread.
  */
@@ -24,7 +24,7 @@ struct vbd_process {
 	uint64_t max_fds;
 };
 
-/* A count, with the counts of verbsd's and librdmacm's objects at that time. */
+/* The kernel's count of objects, and those of verbsd and librdmacm at that time. */
 struct vbd_object_counts {
 	bool known;			      /* false: there is no rdma netlink */
 	uint64_t kernel[VBD_PV_OBJECT_COUNT]; /* VBD_PV_UNKNOWN: not counted by the kernel */
@@ -75,8 +75,7 @@ struct vbd_link *vbd_kernel_watches(struct vbd_daemon *daemon);
  * the first */
 const struct vbd_kernel_view *vbd_kernel_view(const struct vbd_daemon *daemon);
 
-/** vbd_kernel_object_counts - the last count of the objects, which may be older than the snapshot
- */
+/** vbd_kernel_object_counts - the last count of objects, which may be older than the snapshot */
 const struct vbd_object_counts *vbd_kernel_object_counts(const struct vbd_daemon *daemon);
 
 #endif

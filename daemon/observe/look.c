@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "daemon/observe/report.h"
 
-/* When thousands of connections fail together, the thread pool looks for so many of them. */
+/* At most so many looks run at once, however many connections fail together. */
 #define LOOKS_MAX 16
 
-/* A host that disconnected lives, and may be too busy to say why: it is asked so often. */
+/* A host that sent a disconnect runs, and may be too busy to answer: it is asked so often. */
 #define ASKS_MAX 4
 
 struct job {
@@ -20,14 +20,14 @@ struct job {
 	vbd_look_cb cb;
 	void *arg;
 
-	/* For the evidence of a connection; NULL: it is freed. */
+	/* The connection whose evidence this is for; NULL: none, or it was freed. */
 	struct vbd_connection *connection;
 	unsigned int tries;
-	bool again; /* the error of the connection has become another one */
+	bool again; /* look again: the connection's error has become another one */
 };
 
 /* Pool thread. */
-static void speak(struct job *job)
+static void ask_peer(struct job *job)
 {
 	struct vbd_look *look = &job->look;
 	struct vbd_pv_answer answer = {0};
@@ -40,7 +40,7 @@ static void speak(struct job *job)
 }
 
 /* Pool thread. */
-static void work(void *arg)
+static void run_look(void *arg)
 {
 	struct job *job = arg;
 	struct vbd_look *look = &job->look;
@@ -50,20 +50,20 @@ static void work(void *arg)
 		look->netroute_known = vbd_pv_find_netroute((const struct sockaddr *)&question->dst,
 					       (const struct sockaddr *)&question->src,
 					       &look->netroute, &look->err) == VBD_OK;
-	/* Before the packets of a question. */
+	/* Read them before a question adds packets to them. */
 	if (*job->ibdev_path) {
 		vbd_traces_read(job->ibdev_path, job->ports, look->sample.counters);
 		look->sample.at_ns = vbd_clock_mono_ns();
 	}
 	if (job->asks && look->netroute_known && !look->netroute.route_errnum)
-		speak(job);
+		ask_peer(job);
 }
 
-static void done(void *arg)
+static void end_look(void *arg)
 {
 	struct job *job = arg;
 
-	/* The next incident on the device is compared with these. Without `hotplug` the daemon is
+	/* Keep the counters for the next incident on the device. Without `hotplug` the daemon is
 	 * being destroyed. */
 	if (job->look.sample.at_ns && job->daemon->hotplug)
 		vbd_traces_add(job->daemon, &job->look.sample);
@@ -71,17 +71,16 @@ static void done(void *arg)
 	free(job);
 }
 
-/* One report is enough for an end: a host that is gone costs each question 1.5 s. A connection that
- * did not fail has none to make, and asks when somebody wants to know: the peer's answer may
- * change.
- */
-static bool is_to_report(const struct vbd_connection *connection)
+/* A failure is reported once, since a question to a host that is gone takes 1.5 s. A connection
+ * that did not fail has nothing to report: it asks each time, since the peer's answer may
+ * change. */
+static bool should_send_report(const struct vbd_connection *connection)
 {
 	return connection->kept ? connection->report_owed : vbd_explain_unheard(connection);
 }
 
-static enum vbd_status start(struct job *job, struct vbd_daemon *daemon, struct vbd_caller *owner,
-	vbd_look_cb cb, void *arg, struct vbd_error *err)
+static enum vbd_status start_job(struct job *job, struct vbd_daemon *daemon,
+	struct vbd_caller *owner, vbd_look_cb cb, void *arg, struct vbd_error *err)
 {
 	enum vbd_status status;
 
@@ -90,14 +89,14 @@ static enum vbd_status start(struct job *job, struct vbd_daemon *daemon, struct 
 	job->daemon = daemon;
 	job->cb = cb;
 	job->arg = arg;
-	status = vbd_loop_work(daemon->loop, VBD_WORK_OBSERVE, owner, work, done, job, err);
+	status = vbd_loop_work(daemon->loop, VBD_WORK_OBSERVE, owner, run_look, end_look, job, err);
 	if (status)
 		free(job);
 	return status;
 }
 
 /* Returns NULL without memory. */
-static struct job *prepare(const struct vbd_connection *connection)
+static struct job *make_job(const struct vbd_connection *connection)
 {
 	const struct vbd_conn *conn = connection->conn;
 	struct vbd_device *device = vbd_fabric_device(conn->fabric, conn->device.name);
@@ -107,7 +106,7 @@ static struct job *prepare(const struct vbd_connection *connection)
 		return NULL;
 	if (!vbd_explain_ends(connection, &job->question.src, &job->question.dst))
 		job->question.dst.ss_family = AF_UNSPEC;
-	else if (is_to_report(connection))
+	else if (should_send_report(connection))
 		vbd_report_question(connection, false, &job->question);
 	if (device) {
 		(void)snprintf(job->look.sample.device, sizeof(job->look.sample.device), "%s",
@@ -123,7 +122,7 @@ static struct job *prepare(const struct vbd_connection *connection)
 enum vbd_status vbd_look_begin(
 	const struct vbd_connection *connection, vbd_look_cb cb, void *arg, struct vbd_error *err)
 {
-	return start(prepare(connection), connection->object.registry->daemon,
+	return start_job(make_job(connection), connection->object.registry->daemon,
 		connection->object.owner, cb, arg, err);
 }
 
@@ -137,20 +136,20 @@ enum vbd_status vbd_look_at_route(struct vbd_daemon *daemon, struct vbd_caller *
 		job->question.dst = *dst;
 		job->question.src = src ? *src : (struct sockaddr_storage){0};
 	}
-	return start(job, daemon, caller, cb, arg, err);
+	return start_job(job, daemon, caller, cb, arg, err);
 }
 
 /* --- evidence --------------------------------------------------------------------------------- */
 
 static void begin_look(struct vbd_connection *connection, unsigned int tries);
 
-static bool is_to_ask_again(const struct job *job)
+static bool should_look_again(const struct job *job)
 {
 	return job->again || (vbd_connection_was_left(job->connection) && job->look.asked &&
 				     !job->look.answered && job->tries < ASKS_MAX);
 }
 
-static void on_look(const struct vbd_look *look, void *arg)
+static void on_evidence_look(const struct vbd_look *look, void *arg)
 {
 	const struct job *job = arg;
 	struct vbd_connection *connection = job->connection;
@@ -163,7 +162,7 @@ static void on_look(const struct vbd_look *look, void *arg)
 	job->daemon->looks_running--;
 	if (!connection)
 		return;
-	if (is_to_ask_again(job))
+	if (should_look_again(job))
 		begin_look(connection, job->tries + 1);
 	vbd_explain_take(connection, look, connection->kept);
 	if (look->replied && look->report.known)
@@ -180,8 +179,8 @@ static void begin_look(struct vbd_connection *connection, unsigned int tries)
 	if (daemon->looks_running >= LOOKS_MAX && !vbd_connection_was_left(connection))
 		return;
 	connection->report_owed = true;
-	job = prepare(connection);
-	if (start(job, daemon, connection->object.owner, on_look, job, NULL) != VBD_OK)
+	job = make_job(connection);
+	if (start_job(job, daemon, connection->object.owner, on_evidence_look, job, NULL) != VBD_OK)
 		return;
 	connection->report_owed = false;
 	daemon->looks_running++;
@@ -190,8 +189,8 @@ static void begin_look(struct vbd_connection *connection, unsigned int tries)
 	connection->keeping = &job->connection;
 }
 
-/* A failed completion may come after the device has moved the queue pair, and replaces that. */
-static bool is_other_error(const struct vbd_connection *connection)
+/* A failed completion after the device moved the queue pair to ERR replaces the error. */
+static bool error_has_changed(const struct vbd_connection *connection)
 {
 	const struct vbd_error *before = &connection->kept->incident.error;
 	const struct vbd_error *now = &connection->conn->qp.first_error.error;
@@ -200,11 +199,11 @@ static bool is_other_error(const struct vbd_connection *connection)
 	       before->kind != now->kind;
 }
 
-/* The peer is to hear of the error that stays, and the facts to have its transfer, which a client
- * may delete. */
-static void look_again(struct vbd_connection *connection)
+/* If the error has become another one, report that one to the peer, and keep its transfer among the
+ * facts: a client may delete it. */
+static void refresh_evidence(struct vbd_connection *connection)
 {
-	if (!is_other_error(connection))
+	if (!error_has_changed(connection))
 		return;
 	vbd_explain_incident(connection, NULL, &connection->kept->incident);
 	if (connection->keeping) {
@@ -219,7 +218,7 @@ void vbd_evidence_keep(struct vbd_connection *connection)
 	struct vbd_facts *facts;
 
 	if (connection->kept) {
-		look_again(connection);
+		refresh_evidence(connection);
 		return;
 	}
 	facts = malloc(sizeof(*facts));

@@ -12,10 +12,10 @@
 #include <assert.h>
 #include <netinet/in.h>
 
-/* The control thread goes through no more buffers and windows at once. */
+/* At most so many buffers and windows are looked at in one turn of the control thread. */
 #define LOOKED_AT_MAX 256
 
-/* A host that tells of many connections at once, as at its end, stays below. */
+/* A host that reports on many connections at once, as at its end, stays below this. */
 #define REPORTS_PER_S 64
 #define REPORTS_BURST 512
 
@@ -26,8 +26,9 @@ static uint64_t uptime_ms(const struct vbd_daemon *daemon)
 	return (vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS;
 }
 
-/* The transfer of the first error may be deleted by now; the facts that are kept have it. */
-static void report_on(const struct vbd_connection *connection, struct vbd_report *ret_report)
+/* Set the report of this side. The first error's transfer may be deleted: the kept facts have
+ * it. */
+static void fill_report(const struct vbd_connection *connection, struct vbd_report *ret_report)
 {
 	const struct vbd_conn *conn = connection->conn;
 	struct vbd_incident incident = {.op = -1};
@@ -58,15 +59,15 @@ static void report_on(const struct vbd_connection *connection, struct vbd_report
 	ret_report->rkey = incident.rkey;
 }
 
-static bool settles(const uint8_t *bytes, size_t count)
+static bool reply_settles(const uint8_t *bytes, size_t count)
 {
 	struct vbd_report report;
 
 	return vbd_report_read(bytes, count, &report) && report.known;
 }
 
-/* A message of the CM would make some devices deaf: see rdma/device/port_counters.h. */
-static bool may_send(const struct vbd_conn *conn)
+/* A message of the CM would stop some devices from receiving: see rdma/device/port_counters.h. */
+static bool device_may_send(const struct vbd_conn *conn)
 {
 	struct vbd_device *device = vbd_fabric_device(conn->fabric, conn->device.name);
 
@@ -88,12 +89,12 @@ void vbd_report_question(
 
 	static_assert(VBD_REPORT_BYTES <= VBD_PV_QUESTION_BYTES, "a report fits into a question");
 	static_assert(VBD_REPORT_BYTES <= VBD_PV_REPLY_BYTES, "and into a reply");
-	if (!may_send(connection->conn))
+	if (!device_may_send(connection->conn))
 		return;
-	question->settles = settles;
+	question->settles = reply_settles;
 	if (!may_report(connection))
 		return;
-	report_on(connection, &report);
+	fill_report(connection, &report);
 	if (stopping) {
 		report.ended = true;
 		report.reason = VBD_REASON_STOPPING;
@@ -135,7 +136,7 @@ struct region {
 typedef bool region_fn(const struct vbd_object *object, const char *device_name, uint32_t rkey,
 	struct region *ret_region);
 
-static bool region_of_buffer(const struct vbd_object *object, const char *device_name,
+static bool get_buffer_region(const struct vbd_object *object, const char *device_name,
 	uint32_t rkey, struct region *ret_region)
 {
 	const struct vbd_buffer *buffer = VBD_CONTAINER_OF(object, struct vbd_buffer, object);
@@ -148,7 +149,7 @@ static bool region_of_buffer(const struct vbd_object *object, const char *device
 	return true;
 }
 
-static bool region_of_window(const struct vbd_object *object, const char *device_name,
+static bool get_window_region(const struct vbd_object *object, const char *device_name,
 	uint32_t rkey, struct region *ret_region)
 {
 	const struct vbd_window_record *record =
@@ -163,7 +164,7 @@ static bool region_of_window(const struct vbd_object *object, const char *device
 	return true;
 }
 
-/* Takes what it looks at from @left. */
+/* Looks at @left objects at most, and subtracts those that it has looked at. */
 static bool find_region(struct vbd_registry *registry, region_fn *region_of,
 	const struct vbd_connection *connection, uint32_t rkey, unsigned int *left,
 	struct region *ret_region)
@@ -186,8 +187,8 @@ static unsigned int access_wanted(int op)
 	return vbd_ops[op].is_atomic ? VBD_ACCESS_REMOTE_ATOMIC : VBD_ACCESS_REMOTE_READ;
 }
 
-/* The queue pair of a connection that has ended is no longer in any PD; the request tells in which
- * the connection was, but for one with an SRQ. */
+/* An ended connection's queue pair is in no PD any more: its request tells in which it was, unless
+ * it had an SRQ. */
 static bool is_in_pd(const struct vbd_conn *conn, const struct vbd_pd *pd)
 {
 	const struct vbd_qp_params *params = &conn->params.qp;
@@ -218,7 +219,7 @@ static enum vbd_report_memory judge_region(const struct vbd_conn *conn, const st
 	return VBD_REPORT_MEMORY_GRANTED;
 }
 
-static void judge(const struct vbd_connection *connection, struct vbd_peer_report *report)
+static void judge_request(const struct vbd_connection *connection, struct vbd_peer_report *report)
 {
 	const struct vbd_daemon *daemon = connection->object.registry->daemon;
 	const struct vbd_report *theirs = &report->theirs;
@@ -226,8 +227,8 @@ static void judge(const struct vbd_connection *connection, struct vbd_peer_repor
 	struct region region;
 
 	if (find_region(
-		    daemon->windows, region_of_window, connection, theirs->rkey, &left, &region) ||
-		find_region(daemon->buffers, region_of_buffer, connection, theirs->rkey, &left,
+		    daemon->windows, get_window_region, connection, theirs->rkey, &left, &region) ||
+		find_region(daemon->buffers, get_buffer_region, connection, theirs->rkey, &left,
 			&region))
 		report->memory =
 			judge_region(connection->conn, &region, theirs, &report->over_bytes);
@@ -237,7 +238,7 @@ static void judge(const struct vbd_connection *connection, struct vbd_peer_repor
 
 /* A peer can claim a request that was never made: only a refusal by the device here shows that one
  * was. */
-static bool is_to_judge(
+static bool should_judge(
 	const struct vbd_connection *connection, const struct vbd_peer_report *report)
 {
 	const struct vbd_report *theirs = &report->theirs;
@@ -247,12 +248,12 @@ static bool is_to_judge(
 	       connection->conn->refusal != VBD_REFUSAL_NONE;
 }
 
-static void keep(struct vbd_peer_report *report, const struct vbd_report *theirs)
+static void keep_report(struct vbd_peer_report *report, const struct vbd_report *theirs)
 {
 	const struct vbd_report before = report->theirs;
 
 	report->theirs = *theirs;
-	/* One request ended the connection: the peer makes up another one. */
+	/* Only one request can have ended the connection: ignore another one in a later report. */
 	if (!before.ended || before.op < 0)
 		return;
 	report->theirs.op = before.op;
@@ -266,10 +267,10 @@ void vbd_report_take(struct vbd_connection *connection, const struct vbd_report 
 	if (!connection->peer_report)
 		connection->peer_report = calloc(1, sizeof(*connection->peer_report));
 	if (connection->peer_report)
-		keep(connection->peer_report, theirs);
+		keep_report(connection->peer_report, theirs);
 	vbd_object_counted(&connection->object);
-	if (connection->peer_report && is_to_judge(connection, connection->peer_report))
-		judge(connection, connection->peer_report);
+	if (connection->peer_report && should_judge(connection, connection->peer_report))
+		judge_request(connection, connection->peer_report);
 }
 
 /* Two hosts may share a bucket: then one gets fewer answers while the other asks too often. */
@@ -291,8 +292,8 @@ static bool asks_too_often(struct vbd_daemon *daemon, const struct sockaddr *pee
 }
 
 /* The connection of these queue pairs, if @peer is the address of its peer; NULL otherwise. */
-static struct vbd_connection *find(struct vbd_daemon *daemon, const struct sockaddr *peer,
-	const char *device_name, uint32_t lqpn, uint32_t rqpn)
+static struct vbd_connection *find_connection(struct vbd_daemon *daemon,
+	const struct sockaddr *peer, const char *device_name, uint32_t lqpn, uint32_t rqpn)
 {
 	struct vbd_connection *connection =
 		device_name ? vbd_peer_reports_find(daemon, device_name, lqpn, rqpn) : NULL;
@@ -313,25 +314,25 @@ bool vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 		daemon->reports_refused++;
 		return false;
 	}
-	connection = find(daemon, peer, device_name, theirs->rqpn, theirs->lqpn);
+	connection = find_connection(daemon, peer, device_name, theirs->rqpn, theirs->lqpn);
 	*ret_ours = (struct vbd_report){.op = -1, .uptime_ms = uptime_ms(daemon)};
 	/* On a connection to its own address this daemon asks all verbsd of the host, itself among
 	 * them. */
 	if (!connection)
-		return !find(daemon, peer, device_name, theirs->lqpn, theirs->rqpn);
+		return !find_connection(daemon, peer, device_name, theirs->lqpn, theirs->rqpn);
 	/* The device has moved the queue pair to ERR if it refused the request. */
 	if (theirs->reason == VBD_REASON_REMOTE_ACCESS) {
 		vbd_conn_check_qp(connection->conn);
 		daemon->reports_refused += connection->conn->refusal == VBD_REFUSAL_NONE;
 	}
-	report_on(connection, ret_ours);
+	fill_report(connection, ret_ours);
 	vbd_report_take(connection, theirs);
 	return true;
 }
 
 /* --- farewells -------------------------------------------------------------------------------- */
 
-/* The records that are looked at in the one turn: most of them may have ended. */
+/* Records that are looked at, all in one turn: most of them may have ended. */
 #define VISITS_MAX 1000
 
 struct farewell {
@@ -349,14 +350,14 @@ static struct farewell *farewell_of(struct vbd_call *call)
 }
 
 /* Call thread. */
-static void work(struct vbd_call *call)
+static void send_farewells(struct vbd_call *call)
 {
 	struct farewell *farewell = farewell_of(call);
 
 	farewell->hangs = !vbd_pv_tell(farewell->questions, farewell->count, farewell->within_ms);
 }
 
-static void done(struct vbd_call *call)
+static void on_farewells_sent(struct vbd_call *call)
 {
 	struct farewell *farewell = farewell_of(call);
 
@@ -364,7 +365,7 @@ static void done(struct vbd_call *call)
 	free(farewell);
 }
 
-static void add(struct farewell *farewell, const struct vbd_connection *connection)
+static void add_report(struct farewell *farewell, const struct vbd_connection *connection)
 {
 	struct vbd_pv_question *question = &farewell->questions[farewell->count];
 
@@ -375,12 +376,12 @@ static void add(struct farewell *farewell, const struct vbd_connection *connecti
 	farewell->count += question->count > 0;
 }
 
-static void add_all(struct farewell *farewell, const struct vbd_daemon *daemon)
+static void add_reports(struct farewell *farewell, const struct vbd_daemon *daemon)
 {
 	const struct vbd_object *object = vbd_registry_before(daemon->connections, UINT64_MAX);
 
 	for (int i = 0; i < VISITS_MAX && object && farewell->count < VBD_FAREWELLS_MAX; i++) {
-		add(farewell, VBD_CONTAINER_OF(object, const struct vbd_connection, object));
+		add_report(farewell, VBD_CONTAINER_OF(object, const struct vbd_connection, object));
 		object = vbd_registry_before(daemon->connections, object->id);
 	}
 }
@@ -395,14 +396,14 @@ void vbd_farewell_begin(struct vbd_daemon *daemon)
 	farewell = calloc(1, sizeof(*farewell));
 	if (!farewell)
 		return;
-	add_all(farewell, daemon);
+	add_reports(farewell, daemon);
 	if (!farewell->count) {
 		free(farewell);
 		return;
 	}
 	farewell->daemon = daemon;
 	farewell->within_ms = part_ms < VBD_FAREWELL_MS ? (unsigned int)part_ms : VBD_FAREWELL_MS;
-	farewell->call.work = work;
-	farewell->call.done = done;
+	farewell->call.work = send_farewells;
+	farewell->call.done = on_farewells_sent;
 	vbd_call_start(daemon->fabric->calls, &farewell->call, VBD_LANE_PEER);
 }

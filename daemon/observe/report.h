@@ -37,20 +37,19 @@ bool vbd_report_answer(struct vbd_daemon *daemon, const struct sockaddr *peer,
 void vbd_report_take(struct vbd_connection *connection, const struct vbd_report *theirs);
 
 /*
- * A farewell: a daemon that stops reports that to the verbsd of its peers, which can't ask it any
- * more when somebody wants to know why their connections ended. A call thread sends the reports
- * while the connections are closed.
+ * A farewell: a daemon that stops reports that to the verbsd of its peers, which can't ask it later
+ * why their connections ended. A call thread sends the reports while the connections are closed.
  */
 
-/* Only the newest connections are told of: as many requests as may wait in the kernel of a
- * peer (rdma/fabric/report.c). */
+/* Only so many connections, the newest, are reported: no more requests may wait in a peer's kernel
+ * (rdma/fabric/report.c). */
 #define VBD_FAREWELLS_MAX 64
 
 /* A silent peer delays the end of the daemon by no more, or by an eighth of shutdown_timeout_ms. */
 #define VBD_FAREWELL_MS 400
 
-/** vbd_farewell_begin - the connections of @daemon are about to be closed: tell the peers of those
- * that are established. The daemon has not stopped before that is over. */
+/** vbd_farewell_begin - report to the peers of established connections that these are about to be
+ * closed. The daemon has not stopped before that is done. */
 void vbd_farewell_begin(struct vbd_daemon *daemon);
 
 #endif

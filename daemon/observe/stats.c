@@ -94,7 +94,7 @@ static void walk_kept(const struct vbd_daemon *daemon, const struct vbd_stat_wal
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
 }
 
-static void put_of_records(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk,
+static void put_record_counts(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk,
 	const struct vbd_stat *row, bool is_limit)
 {
 	uint64_t events = vbd_eventlog_held(daemon->eventlog);
@@ -116,12 +116,12 @@ static void walk_records(const struct vbd_daemon *daemon, const struct vbd_stat_
 	static const struct vbd_stat limit_row = VBD_STAT("verbsd_records_limit", GAUGE,
 		"The keys under records of the configuration.", .label = "kind");
 
-	put_of_records(daemon, walk, &row, false);
-	put_of_records(daemon, walk, &limit_row, true);
+	put_record_counts(daemon, walk, &row, false);
+	put_record_counts(daemon, walk, &limit_row, true);
 }
 
 /* There are few protection domains: clients create them, and each device has one. */
-static struct vbd_slab_use slabs_of(const struct vbd_fabric *fabric)
+static struct vbd_slab_use sum_slab_use(const struct vbd_fabric *fabric)
 {
 	struct vbd_slab_use sum = {0};
 
@@ -140,7 +140,7 @@ static struct vbd_slab_use slabs_of(const struct vbd_fabric *fabric)
 static void walk_memory(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
 {
 	const struct vbd_config_limits *limits = &daemon->config->limits;
-	const struct vbd_slab_use slabs = slabs_of(daemon->fabric);
+	const struct vbd_slab_use slabs = sum_slab_use(daemon->fabric);
 	const struct vbd_stat rows[] = {
 		VBD_STAT("verbsd_buffers", GAUGE, "Buffers.",
 			.value = vbd_registry_count(daemon->buffers)),
@@ -228,7 +228,7 @@ void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg)
 	vbd_stats_walk_devices(daemon->fabric, &walk);
 }
 
-static uint64_t sum(const struct vbd_counter *counters, size_t count)
+static uint64_t sum_counters(const struct vbd_counter *counters, size_t count)
 {
 	uint64_t total = 0;
 
@@ -243,7 +243,7 @@ void vbd_stats_walk_cm_events(const struct vbd_fabric *fabric, const struct vbd_
 		"Events of the connection manager, by type.", .label = "event");
 	const struct vbd_stat total = VBD_STAT("verbsd_cm_events_total", COUNTER,
 		"Events of the connection manager.", .label = "event", .is_sum = true,
-		.value = sum(fabric->cm_events, VBD_CM_EVENT_TYPES));
+		.value = sum_counters(fabric->cm_events, VBD_CM_EVENT_TYPES));
 
 	walk->cb(&total, walk->arg);
 	for (int type = 0; type < VBD_CM_EVENT_TYPES; type++) {

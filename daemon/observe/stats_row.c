@@ -49,13 +49,13 @@ struct name {
 	size_t len;
 };
 
-static void append(struct name *name, const char *text)
+static void append_text(struct name *name, const char *text)
 {
 	name->len += vbd_text_copy(name->text + name->len, NAME_BYTES - name->len, text);
 }
 
 /* Cut @end off @name if the name ends so. */
-static bool cut(struct name *name, const char *end)
+static bool cut_suffix(struct name *name, const char *end)
 {
 	size_t end_len = strlen(end);
 
@@ -67,7 +67,7 @@ static bool cut(struct name *name, const char *end)
 }
 
 /* Write the name without its unit. Returns the unit. */
-static const char *begin_name(const struct vbd_stat *stat, struct name *name)
+static const char *write_base_name(const struct vbd_stat *stat, struct name *name)
 {
 	static const char prefix[] = "verbsd_";
 	const char *labels[] = {stat->label_value, stat->label2_value};
@@ -76,15 +76,15 @@ static const char *begin_name(const struct vbd_stat *stat, struct name *name)
 
 	if (strncmp(metric, prefix, strlen(prefix)) == 0)
 		metric += strlen(prefix);
-	append(name, metric);
-	(void)cut(name, "_total");
-	if (cut(name, "_bytes"))
+	append_text(name, metric);
+	(void)cut_suffix(name, "_total");
+	if (cut_suffix(name, "_bytes"))
 		unit = "_bytes";
 	else
-		unit = cut(name, "_seconds") ? "_ns" : "";
+		unit = cut_suffix(name, "_seconds") ? "_ns" : "";
 	for (size_t i = 0; i < VBD_ARRAY_LEN(labels) && labels[i]; i++) {
-		append(name, "_");
-		append(name, labels[i]);
+		append_text(name, "_");
+		append_text(name, labels[i]);
 	}
 	return unit;
 }
@@ -112,7 +112,7 @@ static void flatten_times(const struct vbd_histogram *times, struct name *name,
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(values); i++) {
 		name->len = len;
-		append(name, values[i].suffix);
+		append_text(name, values[i].suffix);
 		cb(name->text, values[i].value, arg);
 	}
 }
@@ -121,12 +121,12 @@ void vbd_stat_flatten(const struct vbd_stat *stat,
 	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
 {
 	struct name name = {.len = 0};
-	const char *unit = begin_name(stat, &name);
+	const char *unit = write_base_name(stat, &name);
 
 	if (stat->type == VBD_STAT_TIMES) {
 		flatten_times(stat->times, &name, cb, arg);
 		return;
 	}
-	append(&name, unit);
+	append_text(&name, unit);
 	cb(name.text, stat->value, arg);
 }

@@ -51,18 +51,19 @@ struct vbd_stat_walk {
 	void *arg;
 };
 
-/** vbd_stat_put_rows - pass on rows */
+/** vbd_stat_put_rows - call the walk's callback with rows */
 void vbd_stat_put_rows(const struct vbd_stat_walk *walk, const struct vbd_stat *rows, size_t count);
 
-/** vbd_stat_put_of - pass on the row for one value of its first label */
+/** vbd_stat_put_of - call the walk's callback with @row, for one value of its first label */
 void vbd_stat_put_of(const struct vbd_stat_walk *walk, const struct vbd_stat *row,
 	const char *label_value, uint64_t value);
 
-/** vbd_stat_put_of2 - pass on the row for values of both of its labels */
+/** vbd_stat_put_of2 - call the walk's callback with @row, for values of both of its labels */
 void vbd_stat_put_of2(const struct vbd_stat_walk *walk, const struct vbd_stat *row,
 	const char *label_value, const char *label2_value, uint64_t value);
 
-/** vbd_stat_put_times - pass on the row of histograms for one value of its label */
+/** vbd_stat_put_times - call the walk's callback with @row, a histogram, for one value of its
+ * label */
 void vbd_stat_put_times(const struct vbd_stat_walk *walk, const struct vbd_stat *row,
 	const char *label_value, const struct vbd_histogram *times);
 

@@ -8,7 +8,7 @@
 #include "rdma/data/worker.h"
 #include "rdma/fabric/fabric.h"
 
-static void add(struct vbd_op_totals *totals, const struct vbd_op_counters *counters)
+static void add_op_counters(struct vbd_op_totals *totals, const struct vbd_op_counters *counters)
 {
 	totals->posted += vbd_counter_get(&counters->posted);
 	totals->completed += vbd_counter_get(&counters->completed);
@@ -22,7 +22,7 @@ void vbd_totals_of(const struct vbd_fabric *fabric, struct vbd_totals *ret_total
 	*ret_totals = (struct vbd_totals){0};
 	for (unsigned int i = 0; i < fabric->worker_count; i++) {
 		for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
-			add(&ret_totals->ops[op], &fabric->workers[i]->op_totals[op]);
+			add_op_counters(&ret_totals->ops[op], &fabric->workers[i]->op_totals[op]);
 	}
 }
 
