@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-/* How long a person who writes with sqlite3(1) may hold up a batch. */
+/* How long a batch waits for another program, as sqlite3(1), that has locked the database. */
 #define BUSY_MS 1000
 
 #define STATEMENTS_MAX 48
@@ -21,15 +21,15 @@ struct vbd_database {
 	size_t statement_count;
 };
 
-/* Two rows of one name, or a value that is missing, come from damage only. */
+/* Only damage makes two rows of one name, or a missing value: those count as damage too. */
 static bool is_damage(int rc)
 {
 	rc &= 0xff;
 	return rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB || rc == SQLITE_CONSTRAINT;
 }
 
-/* The text of the handle says more than that of the number, if it is about the same error. */
-static enum vbd_status failed(
+/* The handle's text of the error says more than that of @rc, if it is about the same error. */
+static enum vbd_status set_sqlite_error(
 	struct vbd_database *database, int rc, const char *what, struct vbd_error *err)
 {
 	const char *text = sqlite3_errstr(rc);
@@ -81,7 +81,7 @@ static sqlite3_stmt *find_statement(const struct vbd_database *database, const c
 	return NULL;
 }
 
-static int bind(sqlite3_stmt *stmt, const struct vbd_value *values)
+static int bind_values(sqlite3_stmt *stmt, const struct vbd_value *values)
 {
 	int rc = SQLITE_OK;
 
@@ -104,12 +104,12 @@ struct query {
 	struct vbd_database *database;
 	sqlite3_stmt *stmt;
 	int rc;
-	bool bad; /* a value of the row is none that this program writes */
+	bool bad; /* the row has a value that this program does not write */
 };
 
 /* Prepare the statement, or take the prepared one of the same text. After a failure the other
- * functions do nothing, and end() tells of the failure. */
-static struct query begin(
+ * functions do nothing, and end_query() tells of the failure. */
+static struct query begin_query(
 	struct vbd_database *database, const char *sql, const struct vbd_value *values)
 {
 	struct query query = {
@@ -126,7 +126,7 @@ static struct query begin(
 		database->statements[database->statement_count++].stmt = query.stmt;
 	}
 	if (query.rc == SQLITE_OK)
-		query.rc = bind(query.stmt, values);
+		query.rc = bind_values(query.stmt, values);
 	return query;
 }
 
@@ -138,12 +138,12 @@ static bool next_row(struct query *query)
 	return query->rc == SQLITE_ROW;
 }
 
-static enum vbd_status end(struct query *query, struct vbd_error *err)
+static enum vbd_status end_query(struct query *query, struct vbd_error *err)
 {
 	enum vbd_status status = VBD_OK;
 
 	if (query->rc != SQLITE_OK && query->rc != SQLITE_ROW && query->rc != SQLITE_DONE)
-		status = failed(query->database, query->rc, "SQLite", err);
+		status = set_sqlite_error(query->database, query->rc, "SQLite", err);
 	if (query->stmt) {
 		(void)sqlite3_reset(query->stmt);
 		(void)sqlite3_clear_bindings(query->stmt);
@@ -173,11 +173,11 @@ static const char *get_text(const struct query *query, int column)
 enum vbd_status vbd_database_execute(struct vbd_database *database, const char *sql,
 	const struct vbd_value *values, struct vbd_error *err)
 {
-	struct query query = begin(database, sql, values);
+	struct query query = begin_query(database, sql, values);
 
 	while (next_row(&query))
 		;
-	return end(&query, err);
+	return end_query(&query, err);
 }
 
 unsigned int vbd_database_changed(const struct vbd_database *database)
@@ -190,19 +190,19 @@ enum vbd_status vbd_database_run(
 {
 	int rc = sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
 
-	return rc == SQLITE_OK ? VBD_OK : failed(database, rc, "SQLite", err);
+	return rc == SQLITE_OK ? VBD_OK : set_sqlite_error(database, rc, "SQLite", err);
 }
 
 enum vbd_status vbd_database_number(
 	struct vbd_database *database, const char *sql, uint64_t *ret_number, struct vbd_error *err)
 {
-	struct query query = begin(database, sql, NULL);
+	struct query query = begin_query(database, sql, NULL);
 	uint64_t number = 0;
 	enum vbd_status status;
 
 	if (next_row(&query))
 		number = get_u64(&query, 0);
-	status = end(&query, err);
+	status = end_query(&query, err);
 	if (status == VBD_OK)
 		*ret_number = number;
 	return status;
@@ -242,7 +242,7 @@ void vbd_rows_free(struct vbd_link *rows)
 	}
 }
 
-static struct vbd_value value_of(struct query *query, int column)
+static struct vbd_value column_value(struct query *query, int column)
 {
 	int type = sqlite3_column_type(query->stmt, column);
 	const void *bytes;
@@ -257,14 +257,14 @@ static struct vbd_value value_of(struct query *query, int column)
 }
 
 /* Returns false without memory. */
-static bool keep_row(struct query *query, struct vbd_link *rows)
+static bool copy_row(struct query *query, struct vbd_link *rows)
 {
 	int count = sqlite3_column_count(query->stmt) - 1;
 	struct vbd_value values[COLUMNS_MAX] = {0};
 	struct vbd_row *row;
 
 	for (int i = 0; i < count; i++)
-		values[i] = value_of(query, i);
+		values[i] = column_value(query, i);
 	if (!get_u64(query, count) || query->bad) {
 		query->database->bad_rows++;
 		return true;
@@ -278,13 +278,13 @@ static bool keep_row(struct query *query, struct vbd_link *rows)
 enum vbd_status vbd_database_read(struct vbd_database *database, const char *sql,
 	const struct vbd_value *values, struct vbd_link *rows, struct vbd_error *err)
 {
-	struct query query = begin(database, sql, values);
+	struct query query = begin_query(database, sql, values);
 	bool has_memory = true;
 	enum vbd_status status;
 
 	while (has_memory && next_row(&query))
-		has_memory = keep_row(&query, rows);
-	status = end(&query, err);
+		has_memory = copy_row(&query, rows);
+	status = end_query(&query, err);
 	if (status == VBD_OK && !has_memory)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for rows of earlier runs");
 	return status;
@@ -293,7 +293,7 @@ enum vbd_status vbd_database_read(struct vbd_database *database, const char *sql
 /* --- sums of rows ---------------------------------------------------------------------------- */
 
 /* FNV-1a of the values, as 62 bits. */
-static void sum(sqlite3_context *context, int count, sqlite3_value **values)
+static void compute_row_sum(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -345,7 +345,7 @@ enum vbd_status vbd_database_commit(struct vbd_database *database, struct vbd_er
 /* --- life ------------------------------------------------------------------------------------ */
 
 /* The check reports a page that can't be read like a damaged one, with the number of the error. */
-static int result_of(const char *said)
+static int parse_check_error(const char *said)
 {
 	static const char number[] = "error code=";
 	const char *at = strstr(said, number);
@@ -357,7 +357,7 @@ static int result_of(const char *said)
 static enum vbd_status check_structure(
 	struct vbd_database *database, const char *check, struct vbd_error *err)
 {
-	struct query query = begin(database, check, NULL);
+	struct query query = begin_query(database, check, NULL);
 	char said[120] = "";
 
 	if (next_row(&query)) {
@@ -365,11 +365,11 @@ static enum vbd_status check_structure(
 
 		memcpy(said, text, strnlen(text, sizeof(said) - 1));
 	}
-	if (end(&query, err) != VBD_OK)
+	if (end_query(&query, err) != VBD_OK)
 		return err ? err->status : VBD_E_INTERNAL;
 	if (strcmp(said, "ok") == 0)
 		return VBD_OK;
-	database->rc = result_of(said);
+	database->rc = parse_check_error(said);
 	return vbd_error_set(err, VBD_E_INTERNAL, "the file %s: %s",
 		is_damage(database->rc) ? "is damaged" : "can't be read", said);
 }
@@ -386,7 +386,7 @@ enum vbd_status vbd_database_check_header(struct vbd_database *database, struct 
 	if (rc == SQLITE_OK && file && file->pMethods)
 		rc = file->pMethods->xRead(file, found, sizeof(found), 0);
 	if ((rc & 0xff) == SQLITE_IOERR && rc != SQLITE_IOERR_SHORT_READ)
-		return failed(database, rc, "the header of the database", err);
+		return set_sqlite_error(database, rc, "the header of the database", err);
 	if (rc == SQLITE_OK && memcmp(found, header, sizeof(header)) == 0)
 		return VBD_OK;
 	return vbd_error_set(
@@ -404,7 +404,7 @@ enum vbd_status vbd_database_begin_use(struct vbd_database *database, struct vbd
 		err);
 }
 
-static enum vbd_status connect(
+static enum vbd_status open_connection(
 	const char *path, struct vbd_database **ret_database, struct vbd_error *err)
 {
 	struct vbd_database *database = calloc(1, sizeof(*database));
@@ -419,16 +419,16 @@ static enum vbd_status connect(
 		rc = sqlite3_busy_timeout(database->handle, BUSY_MS);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_create_function(database->handle, "verbsd_sum", -1,
-			SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, sum, NULL, NULL);
+			SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, compute_row_sum, NULL, NULL);
 	if (rc != SQLITE_OK)
-		return failed(database, rc, "can't open the database", err);
+		return set_sqlite_error(database, rc, "can't open the database", err);
 	return VBD_OK;
 }
 
 enum vbd_status vbd_database_open(
 	const char *path, struct vbd_database **ret_database, struct vbd_error *err)
 {
-	enum vbd_status status = connect(path, ret_database, err);
+	enum vbd_status status = open_connection(path, ret_database, err);
 
 	return status == VBD_OK ? check_structure(*ret_database, "PRAGMA quick_check(1)", err)
 				: status;
@@ -437,7 +437,7 @@ enum vbd_status vbd_database_open(
 bool vbd_database_confirm_damage(const char *path)
 {
 	struct vbd_database *database;
-	enum vbd_status status = connect(path, &database, NULL);
+	enum vbd_status status = open_connection(path, &database, NULL);
 	bool damaged;
 
 	if (status == VBD_OK)

@@ -47,8 +47,7 @@ void vbd_database_rollback(struct vbd_database *database);
 enum vbd_status vbd_database_check_header(
 	struct vbd_database *database, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_database_is_damaged - whether the last error said that the file is damaged; false for NULL
- */
+/** vbd_database_is_damaged - whether the last error was a damaged file; false for NULL */
 bool vbd_database_is_damaged(const struct vbd_database *database);
 
 /** vbd_database_is_broken - whether after the last error the file must be opened again: it can't be
@@ -95,18 +94,18 @@ static inline struct vbd_value vbd_value_text(const char *text)
 	return (struct vbd_value){VBD_VALUE_TEXT, text ? strlen(text) + 1 : 0, text};
 }
 
-/* "" is NULL too. */
-static inline struct vbd_value vbd_value_word(const char *text)
+/* The value of a text; NULL for "" too. */
+static inline struct vbd_value vbd_value_text_or_null(const char *text)
 {
 	return vbd_value_text(text && text[0] ? text : NULL);
 }
 
-/* The promise to a client when a statement counts as written. */
+/* The guarantee that a client has when a statement counts as written. */
 enum vbd_promise {
 	VBD_PROMISE_NOTHING, /* a host that loses power may lose the last seconds */
-	VBD_PROMISE_TOLD,    /* likewise, but somebody waits for it: vbd_store_fd() */
-	VBD_PROMISE_FLUSHED, /* the statement outlives that */
-	VBD_PROMISE_KEPT,    /* likewise, and damage of the log (WAL) */
+	VBD_PROMISE_TOLD,    /* likewise, but vbd_store_fd() signals when it is written */
+	VBD_PROMISE_FLUSHED, /* the statement survives a loss of power */
+	VBD_PROMISE_KEPT,    /* likewise, and damage to the log (WAL) */
 };
 
 /* Values with their texts and bytes in one allocation: of a statement that waits for the disk, or
@@ -119,8 +118,7 @@ struct vbd_row {
 	struct vbd_value values[];
 };
 
-/** vbd_row_create - copy values, with a NUL behind each; @sql: a static string; NULL without memory
- */
+/** vbd_row_create - copy values, with a NUL behind each; @sql is static; NULL without memory */
 struct vbd_row *vbd_row_create(const char *sql, const struct vbd_value *values);
 
 /* The value of a column of a row that was read: "" and 0 for NULL. */

@@ -8,7 +8,7 @@
 
 #include <sys/random.h>
 
-/* How often the files are looked at before a failure, or a loss, is one. */
+/* The files are looked at so often before a failure, or a loss, counts. */
 #define LOOKS_MAX 3
 
 /* The floor of ids for a run that can't read the database: one for each 512 ns of the wall clock.
@@ -31,7 +31,7 @@ void vbd_disk_init(
 	vbd_store_files_init(&disk->files);
 }
 
-VBD_PRINTF(2, 3) static void lost(struct vbd_disk *disk, const char *fmt, ...)
+VBD_PRINTF(2, 3) static void add_loss(struct vbd_disk *disk, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -56,22 +56,22 @@ void vbd_disk_close(struct vbd_disk *disk)
 	vbd_store_files_close(&disk->files);
 }
 
-/* A log at the same path may belong to another database by now, or a read of it may have failed. */
-static void leave_database(struct vbd_disk *disk)
+/* Leave the log (WAL) as it is: it may be another database's by now, or a read of it has failed. */
+static void close_but_keep_log(struct vbd_disk *disk)
 {
 	vbd_database_leave_log(disk->database, true);
 	close_database(disk);
 }
 
-static void abandon(struct vbd_disk *disk)
+static void close_database_and_files(struct vbd_disk *disk)
 {
-	leave_database(disk);
+	close_but_keep_log(disk);
 	vbd_store_files_close(&disk->files);
 }
 
 /* --- the mark -------------------------------------------------------------------------------- */
 
-/* The mark after the next transaction, but for its highest id. */
+/* The mark that the next transaction will write; commit_transaction() sets its `highest`. */
 static struct vbd_store_mark next_mark(const struct vbd_disk *disk)
 {
 	return (struct vbd_store_mark){.transactions = disk->found.transactions + 1,
@@ -81,7 +81,7 @@ static struct vbd_store_mark next_mark(const struct vbd_disk *disk)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-static enum vbd_status commit(
+static enum vbd_status commit_transaction(
 	struct vbd_disk *disk, struct vbd_store_mark *mark, struct vbd_error *err)
 {
 	struct vbd_store_mark numbers = {0};
@@ -95,8 +95,8 @@ static enum vbd_status commit(
 	return status == VBD_OK ? vbd_database_commit(disk->database, err) : status;
 }
 
-/* The statement of an event changes no row if an event of another run has its number. */
-static bool is_event(const struct vbd_row *row)
+/* An event's INSERT changes no row if an event of another run has its number. */
+static bool is_event_statement(const struct vbd_row *row)
 {
 	static const char statement[] = "INSERT INTO events ";
 
@@ -126,17 +126,17 @@ static enum vbd_status write_items(struct vbd_disk *disk, const struct vbd_link 
 
 		if (status == VBD_OK)
 			status = vbd_database_execute(disk->database, row->sql, row->values, err);
-		if (status == VBD_OK && is_event(row))
+		if (status == VBD_OK && is_event_statement(row))
 			refused += !vbd_database_changed(disk->database);
 	}
 	if (status == VBD_OK)
-		status = commit(disk, mark, err);
+		status = commit_transaction(disk, mark, err);
 	if (status != VBD_OK) {
 		vbd_database_rollback(disk->database);
 		return status;
 	}
 	if (refused)
-		lost(disk, "%" PRIu64 " events have numbers of another run, and are not kept",
+		add_loss(disk, "%" PRIu64 " events have numbers of another run, and are not kept",
 			refused);
 	disk->begun = true;
 	disk->found.transactions = mark->transactions;
@@ -145,9 +145,8 @@ static enum vbd_status write_items(struct vbd_disk *disk, const struct vbd_link 
 	return VBD_OK;
 }
 
-/* A checkpoint that fails breaks no promise: the mark tells if the log is lost before the next one.
- */
-static enum vbd_status keep_promise(struct vbd_disk *disk, struct vbd_error *err)
+/* A failed checkpoint breaks no promise: the mark shows if the log is lost before the next one. */
+static enum vbd_status checkpoint_log(struct vbd_disk *disk, struct vbd_error *err)
 {
 	struct vbd_error failure = {0};
 
@@ -166,7 +165,7 @@ static enum vbd_status write_open(struct vbd_disk *disk, const struct vbd_link *
 		promise = VBD_PROMISE_KEPT;
 	status = write_items(disk, items, reserve, promise, &mark, err);
 	if (status == VBD_OK && promise == VBD_PROMISE_KEPT)
-		status = keep_promise(disk, err);
+		status = checkpoint_log(disk, err);
 	if (status == VBD_OK)
 		status = vbd_store_files_write_mark(
 			&disk->files, &mark, promise == VBD_PROMISE_KEPT, err);
@@ -179,7 +178,7 @@ static enum vbd_status write_open(struct vbd_disk *disk, const struct vbd_link *
 
 /* The next run goes on above the mark if that is above the ids of the database. Only the mark that
  * this run has written is changed. */
-static void raise_mark(struct vbd_disk *disk, const struct vbd_reserve *reserve)
+static void raise_mark_for_reserve(struct vbd_disk *disk, const struct vbd_reserve *reserve)
 {
 	struct vbd_store_mark mark = {0};
 
@@ -198,8 +197,8 @@ static void raise_mark(struct vbd_disk *disk, const struct vbd_reserve *reserve)
 	disk->reserved = reserve->number;
 }
 
-/* A run that has not read the database goes on above the mark, and the clock. */
-static void begin_without(struct vbd_disk *disk)
+/* A run that has not read the database gives ids above the mark, and above the clock. */
+static void begin_without_database(struct vbd_disk *disk)
 {
 	struct vbd_store_mark mark = {0};
 
@@ -214,7 +213,7 @@ static void begin_without(struct vbd_disk *disk)
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-static enum vbd_status try_database(struct vbd_disk *disk, struct vbd_error *err)
+static enum vbd_status open_and_prepare(struct vbd_disk *disk, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_database_open(disk->files.database, &disk->database, err);
 
@@ -235,7 +234,7 @@ static bool has_stamp(uint64_t stamp, uint64_t newest, uint64_t before)
 
 /* Compare the database with the mark and with what this run has written. The mark may be a
  * transaction behind: it is written after the commit. */
-static enum vbd_status compare(struct vbd_disk *disk, uint64_t *ret_floor, struct vbd_error *err)
+static enum vbd_status check_mark(struct vbd_disk *disk, uint64_t *ret_floor, struct vbd_error *err)
 {
 	struct vbd_store_mark mark = {0}, have = {0};
 	uint64_t known = disk->found.transactions;
@@ -262,13 +261,13 @@ static enum vbd_status compare(struct vbd_disk *disk, uint64_t *ret_floor, struc
 	if (mark.transactions > known)
 		known = mark.transactions;
 	if (have.transactions < known && !disk->replaced)
-		lost(disk, "the last %" PRIu64 " of %" PRIu64 " transactions are missing",
+		add_loss(disk, "the last %" PRIu64 " of %" PRIu64 " transactions are missing",
 			known - have.transactions, known);
 	else if (!certain && !disk->replaced)
-		lost(disk, "the file %s is %s: transactions may be missing", VBD_STORE_FILE_MARK,
-			mark_state(found));
+		add_loss(disk, "the file %s is %s: transactions may be missing",
+			VBD_STORE_FILE_MARK, mark_state(found));
 	else if (torn && !disk->replaced)
-		lost(disk, "ids are damaged, or rows are missing");
+		add_loss(disk, "ids are damaged, or rows are missing");
 	*ret_floor = mark.highest > have.highest ? mark.highest : 0;
 	if (!certain || torn)
 		*ret_floor = vbd_disk_unknown_floor();
@@ -277,27 +276,27 @@ static enum vbd_status compare(struct vbd_disk *disk, uint64_t *ret_floor, struc
 	return VBD_OK;
 }
 
-/* The check of the structure does not see all damage: rows that can't be read are some too. */
-static enum vbd_status load(struct vbd_disk *disk, uint64_t *floor, struct vbd_error *err)
+/* The check of the structure does not see all damage: unreadable rows are damage too. */
+static enum vbd_status load_rows(struct vbd_disk *disk, uint64_t *floor, struct vbd_error *err)
 {
 	enum vbd_status status = disk->ops.load(disk->database, disk->arg, err);
 	unsigned int bad = status == VBD_OK ? vbd_database_bad_rows(disk->database) : 0;
 
 	if (bad)
-		lost(disk, "%u rows have values that no verbsd writes, and are left out", bad);
+		add_loss(disk, "%u rows have values that no verbsd writes, and are left out", bad);
 	if (bad && !*floor)
 		*floor = vbd_disk_unknown_floor();
 	return status;
 }
 
-static enum vbd_status read_all(struct vbd_disk *disk, uint64_t *ret_floor, struct vbd_error *err)
+static enum vbd_status read_files(struct vbd_disk *disk, uint64_t *ret_floor, struct vbd_error *err)
 {
-	enum vbd_status status = try_database(disk, err);
+	enum vbd_status status = open_and_prepare(disk, err);
 
 	if (status == VBD_OK)
-		status = compare(disk, ret_floor, err);
+		status = check_mark(disk, ret_floor, err);
 	if (status == VBD_OK && !disk->loaded)
-		status = load(disk, ret_floor, err);
+		status = load_rows(disk, ret_floor, err);
 	return status == VBD_OK ? vbd_store_files_note(&disk->files, err) : status;
 }
 
@@ -314,7 +313,7 @@ static enum vbd_status replace_damaged(
 		status = vbd_store_files_set_aside(&disk->files, err);
 	if (status != VBD_OK)
 		return status;
-	lost(disk, "%.140s; it was set aside, and %" PRIu64 " kept objects were read of it",
+	add_loss(disk, "%.140s; it was set aside, and %" PRIu64 " kept objects were read of it",
 		damage->text, kept);
 	disk->renewals++;
 	disk->replaced = true;
@@ -323,21 +322,22 @@ static enum vbd_status replace_damaged(
 
 /* Looks at the files again after a failure, or a loss: a read may have failed, or come short. A
  * file is set aside only if two connections have seen its damage. */
-static enum vbd_status look(struct vbd_disk *disk, uint64_t *ret_floor, struct vbd_error *err)
+static enum vbd_status look_at_files(
+	struct vbd_disk *disk, uint64_t *ret_floor, struct vbd_error *err)
 {
 	struct vbd_disk_findings before = disk->found;
 	bool seen_loss = false;
 
 	for (unsigned int left = LOOKS_MAX - 1;; left--) {
 		struct vbd_error failure = {0};
-		enum vbd_status status = read_all(disk, ret_floor, &failure);
+		enum vbd_status status = read_files(disk, ret_floor, &failure);
 		bool lossless = disk->found.losses == before.losses, damaged;
 
 		if (status == VBD_OK && (lossless || seen_loss || !left))
 			return VBD_OK;
 		damaged = status != VBD_OK && left && vbd_database_is_damaged(disk->database) &&
 			  vbd_database_confirm_damage(disk->files.database);
-		leave_database(disk);
+		close_but_keep_log(disk);
 		disk->found = before;
 		if (!left) {
 			*err = failure;
@@ -353,8 +353,8 @@ static enum vbd_status look(struct vbd_disk *disk, uint64_t *ret_floor, struct v
 	}
 }
 
-/* The mark has the reserve of ids before the database has, which somebody may hold locked. */
-static enum vbd_status mark_reserve(struct vbd_disk *disk, uint64_t floor, struct vbd_error *err)
+/* Reserved ids go into the mark before the database, which another program may hold locked. */
+static enum vbd_status write_new_mark(struct vbd_disk *disk, uint64_t floor, struct vbd_error *err)
 {
 	struct vbd_store_mark mark = {0};
 	uint64_t random;
@@ -383,16 +383,16 @@ enum vbd_status vbd_disk_open(
 
 	disk->tried = true;
 	if (status == VBD_OK)
-		status = look(disk, &floor, err);
+		status = look_at_files(disk, &floor, err);
 	disk->replaced = false;
 	if (status == VBD_OK)
-		status = mark_reserve(disk, floor, err);
+		status = write_new_mark(disk, floor, err);
 	if (status != VBD_OK) {
 		if (first)
-			begin_without(disk);
+			begin_without_database(disk);
 		else
-			raise_mark(disk, reserve);
-		abandon(disk);
+			raise_mark_for_reserve(disk, reserve);
+		close_database_and_files(disk);
 		return status;
 	}
 	if (first || floor > disk->floor)
@@ -417,15 +417,15 @@ enum vbd_status vbd_disk_write(struct vbd_disk *disk, const struct vbd_link *ite
 	if (status == VBD_OK)
 		status = write_open(disk, items, promise, reserve, &failure);
 	if (status == VBD_E_NOT_FOUND) {
-		abandon(disk);
+		close_database_and_files(disk);
 	} else if (status != VBD_OK && vbd_database_is_damaged(disk->database)) {
-		abandon(disk);
+		close_database_and_files(disk);
 		status = vbd_disk_open(disk, reserve, err);
 		return status == VBD_OK ? write_open(disk, items, promise, reserve, err) : status;
 	} else if (status != VBD_OK) {
-		raise_mark(disk, reserve);
+		raise_mark_for_reserve(disk, reserve);
 		if (vbd_database_is_broken(disk->database))
-			abandon(disk);
+			close_database_and_files(disk);
 	}
 	*err = failure;
 	return status;

@@ -56,11 +56,11 @@ void vbd_store_files_init(struct vbd_store_files *files);
  * vbd_store_files_open - make the directory (mode 0700) and an empty file of the database (0600),
  * unless they are there, and lock the directory
  *
- * Refuses a directory that others can write to, or whose place they can take since they may write
- * to a folder above, what is no directory or regular file, what belongs
- * to another user than root and our own, and a directory that another daemon uses. After a database
- * was opened once, no directory is made, and no database on another file system: the right one may
- * come back. The lock goes with the process.
+ * Refuses (1) what is no directory or regular file, or belongs to another user than root and our
+ * own; (2) a directory that others can write to, or can replace, since they may write to a folder
+ * above; (3) a directory that another daemon uses. After a database was opened once, makes no
+ * directory, and no database on another file system: the right one may come back. The lock ends
+ * with the process.
  */
 enum vbd_status vbd_store_files_open(
 	struct vbd_store_files *files, const char *state_dir, struct vbd_error *err) VBD_MUST_CHECK;
@@ -76,7 +76,7 @@ enum vbd_status vbd_store_files_make_new(
 enum vbd_status vbd_store_files_set_aside(
 	const struct vbd_store_files *files, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_store_files_note - note which file the open database is */
+/** vbd_store_files_note - remember which file the open database is */
 enum vbd_status vbd_store_files_note(
 	struct vbd_store_files *files, struct vbd_error *err) VBD_MUST_CHECK;
 
@@ -109,7 +109,7 @@ struct vbd_reserve {
 	uint64_t highest; /* id of any kind in it */
 };
 
-/* The findings of a look at the files, which the next look may correct. */
+/* The findings of an attempt to read the files, which the next attempt may correct. */
 struct vbd_disk_findings {
 	uint64_t transactions; /* of all runs, as far as they are known */
 	uint64_t stamp_before; /* as in the mark */
@@ -125,15 +125,15 @@ struct vbd_disk {
 	struct vbd_database *database; /* NULL: closed */
 	bool tried;		       /* to open it */
 	bool loaded;		       /* `load` has succeeded */
-	bool begun;		       /* the database knows of this run */
-	bool replaced;		       /* a damaged database was set aside, and that was told */
+	bool begun;		       /* the database has the row of this run */
+	bool replaced; /* a damaged database was set aside, and the loss is reported */
 	struct vbd_disk_findings found;
-	uint64_t stamp;		  /* as in the mark; 0 before the first opening */
-	uint64_t floor;		  /* see struct vbd_store_state; above all others until the
-				   * state was read */
-	uint64_t highest;	  /* id that the database or the mark is known to have */
+	uint64_t stamp;	  /* as in the mark; 0 before the first opening */
+	uint64_t floor;	  /* see struct vbd_store_state; above all others until the
+			   * state was read */
+	uint64_t highest; /* the highest id that is known to be in the database or the mark */
 	uint64_t reserve_written; /* number of the newest reserve that the database has */
-	uint64_t reserved;	  /* likewise, that the database or the mark has */
+	uint64_t reserved;	  /* the newest reserve that the database or the mark has */
 	uint64_t renewals;	  /* see struct vbd_store_state */
 };
 

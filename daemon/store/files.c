@@ -36,7 +36,7 @@ static enum vbd_status check_folder(const char *path, struct vbd_error *err)
 	return check_owner(path, &about, err);
 }
 
-static enum vbd_status check_above(const char *path, struct vbd_error *err)
+static enum vbd_status check_folders_above(const char *path, struct vbd_error *err)
 {
 	char folder[PATH_MAX];
 	enum vbd_status status = VBD_OK;
@@ -52,18 +52,19 @@ static enum vbd_status check_above(const char *path, struct vbd_error *err)
 	return status;
 }
 
-/* A link on the way may be in a folder of another user as well. */
-static enum vbd_status check_way(const char *state_dir, struct vbd_error *err)
+/* Check the folders of the path as given, and as resolved: a symlink may be in another user's
+ * folder. */
+static enum vbd_status check_path_folders(const char *state_dir, struct vbd_error *err)
 {
 	char real[PATH_MAX];
-	enum vbd_status status = check_above(state_dir, err);
+	enum vbd_status status = check_folders_above(state_dir, err);
 
 	if (status != VBD_OK)
 		return status;
 	if (!realpath(state_dir, real))
 		return vbd_error_errno(
 			err, VBD_OK, "realpath", errno, "%s", vbd_text_path(state_dir).text);
-	return check_above(real, err);
+	return check_folders_above(real, err);
 }
 
 static enum vbd_status check_directory(
@@ -91,7 +92,7 @@ static enum vbd_status check_directory(
 			"%s is on another file system than before", vbd_text_path(state_dir).text);
 	files->directory_dev = about.st_dev;
 	status = check_owner(state_dir, &about, err);
-	return status == VBD_OK ? check_way(state_dir, err) : status;
+	return status == VBD_OK ? check_path_folders(state_dir, err) : status;
 }
 
 /* Make the file before SQLite does, which would give it the mode that the umask leaves. SQLite
@@ -146,8 +147,8 @@ static enum vbd_status make_file(const char *path, struct vbd_error *err)
 	return status;
 }
 
-/* SQLite opens these itself. */
-static enum vbd_status check_beside(const char *database, const char *end, struct vbd_error *err)
+/* Check a file beside the database, which SQLite opens itself. */
+static enum vbd_status check_companion(const char *database, const char *end, struct vbd_error *err)
 {
 	char path[VBD_STORE_PATH_BYTES + 32];
 
@@ -157,7 +158,7 @@ static enum vbd_status check_beside(const char *database, const char *end, struc
 	return make_file(path, err);
 }
 
-/* A daemon that was killed in vbd_store_files_set_aside() has left no database, but the new one. */
+/* A daemon killed in vbd_store_files_set_aside() has left no database but `new_database`. */
 static enum vbd_status make_database(const struct vbd_store_files *files, struct vbd_error *err)
 {
 	if (access(files->database, F_OK) != 0 && errno == ENOENT)
@@ -182,7 +183,7 @@ enum vbd_status vbd_store_files_open(
 	if (status == VBD_OK)
 		status = make_database(files, err);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(beside) && status == VBD_OK; i++)
-		status = check_beside(files->database, beside[i], err);
+		status = check_companion(files->database, beside[i], err);
 	if (status == VBD_OK)
 		status = open_file(mark, &files->mark_fd, err);
 	if (status != VBD_OK)
@@ -197,7 +198,7 @@ enum vbd_status vbd_store_files_open(
 static const char *const ends[] = {"-wal", "-shm", ""};
 
 /* Returns 0 or an errno. */
-static int rename_with(const char *path, const char *aside, const char *end)
+static int rename_database_file(const char *path, const char *aside, const char *end)
 {
 	char from[VBD_STORE_PATH_BYTES + 32], to[VBD_STORE_PATH_BYTES + 32];
 
@@ -234,7 +235,7 @@ enum vbd_status vbd_store_files_set_aside(
 	(void)snprintf(first, sizeof(first), "%s.damaged", files->database);
 	aside = access(first, F_OK) == 0 ? ".newest" : "";
 	for (size_t i = 0; i < VBD_ARRAY_LEN(ends) && !rc; i++)
-		rc = rename_with(files->database, aside, ends[i]);
+		rc = rename_database_file(files->database, aside, ends[i]);
 	if (!rc && rename(files->new_database, files->database) != 0)
 		rc = errno;
 	if (rc)
@@ -300,7 +301,7 @@ enum vbd_status vbd_store_files_check(struct vbd_store_files *files, struct vbd_
 	"verbsd: %20" SCNu64 " transactions, ids to %20" SCNu64 ", stamp %16" SCNx64 \
 	" after %16" SCNx64
 
-/* A line that tells its own damage. Returns its length. */
+/* Format the mark as a line with a check sum. Returns its length. */
 static size_t format_mark(const struct vbd_store_mark *mark, char line[MARK_BYTES])
 {
 	uint64_t check = UINT64_C(0xcbf29ce484222325); /* FNV-1a */

@@ -8,10 +8,10 @@
 /* Most transfers end within this time, so that they are written once. */
 #define DELAY_MS 5
 
-/* While the store is behind. */
+/* The pause before the next try, while the store has no room. */
 #define RETRY_MS 100
 
-/* A step takes so long: an object is written in about 4 us, one that is explained in 100 us. */
+/* A step may take so long: an object takes about 4 us, one that is explained 100 us. */
 #define STEP_NS 200000
 
 /* --- of earlier runs ------------------------------------------------------------------------- */
@@ -126,7 +126,7 @@ void vbd_past_restore(struct vbd_past *past, struct vbd_daemon *daemon, uint64_t
 		daemon->last_device_id = ret_ids[VBD_KIND_DEVICE];
 }
 
-static struct vbd_record *record_of_row(struct vbd_row *row, struct vbd_daemon *daemon)
+static struct vbd_record *create_record(struct vbd_row *row, struct vbd_daemon *daemon)
 {
 	/* Columns are numbered as in the query of load_records(). */
 	const char *owner = vbd_row_text(row, 5);
@@ -151,7 +151,7 @@ static struct vbd_record *record_of_row(struct vbd_row *row, struct vbd_daemon *
 	record->created_wall_ns = vbd_row_number(row, 8);
 	record->ended_wall_ns = vbd_row_number(row, 9);
 	record->body = vbd_row_text(row, 10);
-	/* Without its owner it would show to whom it is not for. */
+	/* Without its owner it would be shown to callers who may not see it. */
 	if ((record->object.owner || !owner[0]) && vbd_record_add(record))
 		return record;
 	vbd_record_free(record);
@@ -162,7 +162,7 @@ static struct vbd_record *record_of_row(struct vbd_row *row, struct vbd_daemon *
 
 #define DEAD_SUM VBD_RECORD_SUM_OF("id", "?1", "?2", "max(created_ns, ?3)", "body")
 
-static void put_deaths(struct vbd_store *store, uint64_t died_wall_ns)
+static void write_deaths(struct vbd_store *store, uint64_t died_wall_ns)
 {
 	(void)vbd_store_put(store, VBD_PROMISE_NOTHING,
 		"UPDATE records SET state = ?1, end_code = ?2, ended_ns = max(created_ns, ?3),"
@@ -182,7 +182,7 @@ static const enum vbd_event_type ended_types[VBD_KIND_COUNT] = {
 	[VBD_KIND_CONNECTION] = VBD_EVENT_CONNECTION_ENDED,
 };
 
-static void tell_death(struct vbd_record *record)
+static void log_death(struct vbd_record *record)
 {
 	struct vbd_event event = {.type = ended_types[vbd_registry_kind(record->object.registry)],
 		.severity = VBD_SEVERITY_WARNING,
@@ -194,11 +194,11 @@ static void tell_death(struct vbd_record *record)
 	vbd_object_log_event(&record->object, &event);
 }
 
-/* Returns whether the object had no end. */
+/* Returns whether the object had not ended when its run was killed. */
 static bool restore_record(struct vbd_past *past, struct vbd_daemon *daemon, struct vbd_link *link)
 {
 	struct vbd_record *record =
-		record_of_row(VBD_CONTAINER_OF(link, struct vbd_row, link), daemon);
+		create_record(VBD_CONTAINER_OF(link, struct vbd_row, link), daemon);
 
 	if (!record || record->ended_wall_ns)
 		return false;
@@ -209,7 +209,7 @@ static bool restore_record(struct vbd_past *past, struct vbd_daemon *daemon, str
 	record->end_code = vbd_status_code(VBD_E_DAEMON_DIED);
 	if (record->object.registry == &daemon->registries[VBD_KIND_CONNECTION])
 		daemon->connections_ended[VBD_REASON_DAEMON_DIED]++;
-	tell_death(record);
+	log_death(record);
 	return true;
 }
 
@@ -221,7 +221,7 @@ size_t vbd_past_restore_records(
 	while (!vbd_list_empty(&past->records))
 		deaths += restore_record(past, daemon, past->records.next);
 	if (deaths)
-		put_deaths(store, past->last_wall_ns);
+		write_deaths(store, past->last_wall_ns);
 	return deaths;
 }
 
@@ -253,8 +253,8 @@ static bool put_record(struct vbd_store *store, const struct vbd_object *object,
 		       " VALUES (?1, ?2, (SELECT max(id) FROM runs), ?3, ?4, ?5, ?6, ?7, ?8,"
 		       " nullif(?9, 0), ?10, " NEW_SUM ")",
 		       VBD_VALUES(vbd_value_text(registry->singular), vbd_value_number(object->id),
-			       vbd_value_word(object->name), vbd_value_word(labels),
-			       vbd_value_word(object->owner ? object->owner->name : NULL),
+			       vbd_value_text_or_null(object->name), vbd_value_text_or_null(labels),
+			       vbd_value_text_or_null(object->owner ? object->owner->name : NULL),
 			       vbd_value_text(registry->kind->state(object)),
 			       vbd_value_text(object->end_code),
 			       vbd_value_number(vbd_clock_wall_of_ns(object->created_ns)),
@@ -282,7 +282,7 @@ static struct vbd_object *first_changed(const struct vbd_recorder *recorder)
 }
 
 /* Without memory the row stays as it was; a later change writes it. */
-static void record(const struct vbd_recorder *recorder, struct vbd_object *object)
+static void write_record(const struct vbd_recorder *recorder, struct vbd_object *object)
 {
 	char *body = recorder->encode(object);
 
@@ -292,7 +292,7 @@ static void record(const struct vbd_recorder *recorder, struct vbd_object *objec
 	free(body);
 }
 
-static bool take_step(struct vbd_steps *steps)
+static bool write_changed_objects(struct vbd_steps *steps)
 {
 	struct vbd_recorder *recorder = VBD_CONTAINER_OF(steps, struct vbd_recorder, steps);
 	uint64_t begun_ns = vbd_clock_mono_ns();
@@ -304,24 +304,24 @@ static bool take_step(struct vbd_steps *steps)
 			recorder->pending = false;
 			return true;
 		}
-		/* Half of the queue is left to rows that can't wait. */
+		/* Leave half of the store's queue to rows that can't wait. */
 		if (!vbd_store_has_room(recorder->store)) {
 			vbd_timer_set(recorder->timer, RETRY_MS);
 			return true;
 		}
-		record(recorder, object);
+		write_record(recorder, object);
 	} while (vbd_clock_mono_ns() - begun_ns < STEP_NS);
 	return false;
 }
 
-static void begin_steps(void *arg)
+static void on_write_timer(void *arg)
 {
 	struct vbd_recorder *recorder = arg;
 
 	vbd_turns_add(&recorder->daemon->turns, &recorder->steps);
 }
 
-static void on_wanted(struct vbd_daemon *daemon)
+static void on_record_wanted(struct vbd_daemon *daemon)
 {
 	struct vbd_recorder *recorder = daemon->recorder;
 
@@ -331,7 +331,7 @@ static void on_wanted(struct vbd_daemon *daemon)
 	vbd_timer_set(recorder->timer, DELAY_MS);
 }
 
-static void on_dropped(struct vbd_daemon *daemon, enum vbd_object_kind kind, uint64_t id)
+static void on_record_dropped(struct vbd_daemon *daemon, enum vbd_object_kind kind, uint64_t id)
 {
 	(void)vbd_store_put(daemon->recorder->store, VBD_PROMISE_NOTHING,
 		"DELETE FROM records WHERE kind = ?1 AND id = ?2",
@@ -341,8 +341,8 @@ static void on_dropped(struct vbd_daemon *daemon, enum vbd_object_kind kind, uin
 #define MOVED_BODY "iif(json_valid(body), json_set(body, '$.id', ?3), body)"
 #define MOVED_SUM  VBD_RECORD_SUM_OF("?3", "state", "end_code", "ended_ns", MOVED_BODY)
 
-/* In one statement, so that a daemon which is killed leaves the row under one of its ids. */
-static void on_replaced(
+/* One statement changes the id, so that a killed daemon leaves the row under one id. */
+static void on_id_replaced(
 	struct vbd_daemon *daemon, enum vbd_object_kind kind, uint64_t id, uint64_t new_id)
 {
 	(void)vbd_store_put(daemon->recorder->store, VBD_PROMISE_NOTHING,
@@ -352,16 +352,16 @@ static void on_replaced(
 			vbd_value_number(new_id)));
 }
 
-static void flush(struct vbd_recorder *recorder)
+static void write_all_changed(struct vbd_recorder *recorder)
 {
 	struct vbd_object *object;
 
 	while (recorder->encode && (object = first_changed(recorder)))
-		record(recorder, object);
+		write_record(recorder, object);
 }
 
 static const struct vbd_record_ops ops = {
-	.wanted = on_wanted, .dropped = on_dropped, .replaced = on_replaced};
+	.wanted = on_record_wanted, .dropped = on_record_dropped, .replaced = on_id_replaced};
 
 void vbd_keeper_encode_with(struct vbd_daemon *daemon, vbd_record_encode_fn encode)
 {
@@ -370,7 +370,7 @@ void vbd_keeper_encode_with(struct vbd_daemon *daemon, vbd_record_encode_fn enco
 	if (!recorder)
 		return;
 	if (!encode)
-		flush(recorder);
+		write_all_changed(recorder);
 	recorder->encode = encode;
 	daemon->record_ops = encode ? &ops : NULL;
 }
@@ -386,8 +386,8 @@ enum vbd_status vbd_recorder_create(
 	recorder->daemon = daemon;
 	recorder->store = store;
 	vbd_list_init(&recorder->steps.link);
-	recorder->steps.step = take_step;
-	return vbd_timer_create(daemon->loop, begin_steps, recorder, &recorder->timer, err);
+	recorder->steps.step = write_changed_objects;
+	return vbd_timer_create(daemon->loop, on_write_timer, recorder, &recorder->timer, err);
 }
 
 void vbd_recorder_destroy(struct vbd_daemon *daemon)

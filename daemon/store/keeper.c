@@ -19,10 +19,10 @@ struct vbd_keeper {
 	struct vbd_watch events;
 	struct vbd_link watches;
 	uint64_t newest_ticket;
-	uint64_t kept_seq; /* events up to this one are with the store */
+	uint64_t kept_seq; /* events up to this one were handed to the store */
 	bool was_failing;
 	uint64_t told_losses;
-	unsigned int bad_rows; /* of `desired`, which lead to no object */
+	unsigned int bad_rows; /* rows of `desired` that led to no object */
 	bool restored;	       /* `past` is the control thread's */
 	bool begun;	       /* vbd_keeper_begin() was called */
 	bool missed_past;      /* `past` was read when this run had begun */
@@ -41,7 +41,7 @@ struct vbd_keeper {
 
 /* --- the store's thread ---------------------------------------------------------------------- */
 
-static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd_error *err)
+static enum vbd_status load_past(struct vbd_database *database, void *arg, struct vbd_error *err)
 {
 	struct vbd_keeper *keeper = arg;
 
@@ -51,7 +51,7 @@ static enum vbd_status load(struct vbd_database *database, void *arg, struct vbd
 
 /* The ids in reserve are on the disk before the first of them is given. A database that replaces a
  * damaged one gets them with its first rows. */
-static enum vbd_status begin(
+static enum vbd_status begin_run(
 	struct vbd_database *database, uint64_t floor, void *arg, struct vbd_error *err)
 {
 	const struct vbd_keeper *keeper = arg;
@@ -73,19 +73,19 @@ static enum vbd_status trim(struct vbd_database *database, void *arg, struct vbd
 	return vbd_trim_run(&((struct vbd_keeper *)arg)->trim, database, err);
 }
 
-static const struct vbd_store_ops store_ops = {.load = load, .begin = begin, .trim = trim};
+static const struct vbd_store_ops store_ops = {.load = load_past, .begin = begin_run, .trim = trim};
 
 /* --- the reserve of ids ----------------------------------------------------------------------- */
 
-static void note_ahead(struct vbd_keeper *keeper, enum vbd_object_kind kind, uint64_t id)
+static void reserve_ids(struct vbd_keeper *keeper, enum vbd_object_kind kind, uint64_t id)
 {
 	vbd_counter_set(&keeper->ids_noted[kind], id + VBD_IDS_AHEAD);
 	keeper->reserve[kind].number = vbd_store_reserve(keeper->store, id + VBD_IDS_AHEAD);
 }
 
-/* The ids in reserve are used up, since nothing was written for so long, or other runs have used
- * the database meanwhile. Those that follow are above the ids of all other runs. */
-static void leave_reserve(struct vbd_keeper *keeper)
+/* Go on with ids above those of all other runs: the reserved ids are used up, since nothing was
+ * written for so long, or other runs have used the database meanwhile. */
+static void skip_to_unused_ids(struct vbd_keeper *keeper)
 {
 	struct vbd_fabric *fabric = keeper->daemon->fabric;
 	uint64_t ids[VBD_KIND_COUNT];
@@ -98,14 +98,15 @@ static void leave_reserve(struct vbd_keeper *keeper)
 			fabric->last_srq_id = ids[VBD_KIND_DEVICE];
 	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++) {
 		keeper->reserve[i].safe = UINT64_MAX;
-		note_ahead(keeper, (enum vbd_object_kind)i, ids[i]);
+		reserve_ids(keeper, (enum vbd_object_kind)i, ids[i]);
 	}
 }
 
 /* --- news of the store ----------------------------------------------------------------------- */
 
 VBD_PRINTF(3, 4)
-static void report(const struct vbd_keeper *keeper, enum vbd_event_type type, const char *fmt, ...)
+static void log_store_event(
+	const struct vbd_keeper *keeper, enum vbd_event_type type, const char *fmt, ...)
 {
 	const struct vbd_event event = {.type = type,
 		.severity = type == VBD_EVENT_STORE_RECOVERED ? VBD_SEVERITY_NOTICE
@@ -118,42 +119,42 @@ static void report(const struct vbd_keeper *keeper, enum vbd_event_type type, co
 	va_end(ap);
 }
 
-static void look_at_store(struct vbd_keeper *keeper)
+static void check_store_state(struct vbd_keeper *keeper)
 {
 	struct vbd_store_state state = vbd_store_state(keeper->store);
 
 	if (state.loaded && keeper->begun && !keeper->restored) {
 		keeper->restored = keeper->missed_past = true;
-		leave_reserve(keeper);
+		skip_to_unused_ids(keeper);
 	}
 	if (state.losses != keeper->told_losses) {
 		keeper->told_losses = state.losses;
-		report(keeper, VBD_EVENT_STORE_DAMAGED, "%s", state.loss);
+		log_store_event(keeper, VBD_EVENT_STORE_DAMAGED, "%s", state.loss);
 	}
 	if (state.failing == keeper->was_failing)
 		return;
 	keeper->was_failing = state.failing;
 	if (state.failing)
-		report(keeper, VBD_EVENT_STORE_FAILED, "%s", state.text);
+		log_store_event(keeper, VBD_EVENT_STORE_FAILED, "%s", state.text);
 	else
-		report(keeper, VBD_EVENT_STORE_RECOVERED, "state is kept again%s",
+		log_store_event(keeper, VBD_EVENT_STORE_RECOVERED, "state is kept again%s",
 			keeper->missed_past ? "; events and ended objects of earlier runs are "
 					      "listed after the next start"
 					    : "");
 }
 
-static void on_news(unsigned int events, void *arg)
+static void on_store_news(unsigned int events, void *arg)
 {
 	struct vbd_keeper *keeper = arg;
 
 	(void)events;
 	vbd_store_rearm(keeper->store);
-	look_at_store(keeper);
+	check_store_state(keeper);
 	vbd_watch_notify(&keeper->watches, false);
 }
 
-/* A store that hangs gives no news. */
-static void on_look(void *arg)
+/* A store that hangs does not signal its descriptor, so ask for its state. */
+static void on_look_timer(void *arg)
 {
 	struct vbd_keeper *keeper = arg;
 
@@ -163,7 +164,7 @@ static void on_look(void *arg)
 
 /* --- what is kept ---------------------------------------------------------------------------- */
 
-static void note_id(struct vbd_keeper *keeper, enum vbd_object_kind kind, uint64_t id)
+static void note_used_id(struct vbd_keeper *keeper, enum vbd_object_kind kind, uint64_t id)
 {
 	uint64_t noted = vbd_counter_get(&keeper->ids_noted[kind]);
 
@@ -172,14 +173,14 @@ static void note_id(struct vbd_keeper *keeper, enum vbd_object_kind kind, uint64
 	if (vbd_store_state(keeper->store).reserved >= keeper->reserve[kind].number) {
 		if (noted >= id)
 			keeper->reserve[kind].safe = noted;
-		note_ahead(keeper, kind, id);
+		reserve_ids(keeper, kind, id);
 	}
 	if (id + VBD_IDS_AHEAD / 4 > keeper->reserve[kind].safe)
-		leave_reserve(keeper);
+		skip_to_unused_ids(keeper);
 }
 
-/* The ids are noted before what names them, so that no event is known without them. */
-static void on_event(struct vbd_watch *watch, bool gone)
+/* Note the ids of an event before the event is put: the next run must not give them again. */
+static void on_new_events(struct vbd_watch *watch, bool gone)
 {
 	struct vbd_keeper *keeper = VBD_CONTAINER_OF(watch, struct vbd_keeper, events);
 	static const struct vbd_event_filter all = {0};
@@ -188,16 +189,16 @@ static void on_event(struct vbd_watch *watch, bool gone)
 	if (gone)
 		return;
 	while ((event = vbd_eventlog_next(keeper->daemon->eventlog, keeper->kept_seq, &all))) {
-		note_id(keeper, VBD_KIND_NONE, event->seq);
+		note_used_id(keeper, VBD_KIND_NONE, event->seq);
 		if (event->kind != VBD_KIND_NONE)
-			note_id(keeper, event->kind, event->object_id);
+			note_used_id(keeper, event->kind, event->object_id);
 		vbd_event_put(keeper->store, event);
 		keeper->kept_seq = event->seq;
 	}
 }
 
-/* No object comes any more, so the next run needs to leave out nothing, unless this run does not
- * know what others have used. */
+/* No object is made any more, so the next run goes on behind the last ids, without a gap; but not
+ * if this run has not read which ids other runs have used. */
 static void note_last_ids(struct vbd_keeper *keeper)
 {
 	const struct vbd_daemon *daemon = keeper->daemon;
@@ -241,7 +242,7 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 	vbd_past_init(&keeper->past);
 	vbd_list_init(&keeper->watches);
 	vbd_list_init(&keeper->events.link);
-	keeper->events.cb = on_event;
+	keeper->events.cb = on_new_events;
 	status = vbd_store_create(config->state_dir, &store_ops, keeper, &keeper->store, err);
 	if (status != VBD_OK) {
 		free(keeper);
@@ -251,7 +252,7 @@ enum vbd_status vbd_keeper_create(struct vbd_daemon *daemon, struct vbd_error *e
 	return VBD_OK;
 }
 
-/* Without a database that was read in time, the ids in reserve are written when there is one. */
+/* If the database was not read in time, the reserved ids are written when it has been opened. */
 static void restore_ids(struct vbd_keeper *keeper)
 {
 	struct vbd_store_state state = vbd_store_state(keeper->store);
@@ -262,7 +263,7 @@ static void restore_ids(struct vbd_keeper *keeper)
 	for (unsigned int i = 0; i < VBD_KIND_COUNT; i++) {
 		keeper->reserve[i].safe = state.loaded ? ids[i] + VBD_IDS_AHEAD : UINT64_MAX;
 		if (!state.loaded || state.floor)
-			note_ahead(keeper, (enum vbd_object_kind)i, ids[i]);
+			reserve_ids(keeper, (enum vbd_object_kind)i, ids[i]);
 		else
 			vbd_counter_set(&keeper->ids_noted[i], ids[i] + VBD_IDS_AHEAD);
 	}
@@ -275,7 +276,7 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 
 	if (!keeper)
 		return VBD_OK;
-	status = vbd_timer_create(daemon->loop, on_look, keeper, &keeper->look, err);
+	status = vbd_timer_create(daemon->loop, on_look_timer, keeper, &keeper->look, err);
 	if (status != VBD_OK)
 		return status;
 	restore_ids(keeper);
@@ -287,12 +288,12 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 	status = vbd_recorder_create(daemon, keeper->store, err);
 	if (status != VBD_OK)
 		return status;
-	status = vbd_fd_watch_start(daemon->loop, vbd_store_fd(keeper->store), VBD_FD_READ, on_news,
-		keeper, &keeper->news, err);
+	status = vbd_fd_watch_start(daemon->loop, vbd_store_fd(keeper->store), VBD_FD_READ,
+		on_store_news, keeper, &keeper->news, err);
 	if (status != VBD_OK)
 		return status;
-	look_at_store(keeper);
-	on_look(keeper);
+	check_store_state(keeper);
+	on_look_timer(keeper);
 	if (!keeper->was_failing)
 		vbd_log(VBD_LOG_NOTICE, NULL, "state is kept in %s%s", daemon->config->state_dir,
 			keeper->kept_seq ? "" : ", which has nothing of earlier runs");
@@ -344,14 +345,14 @@ void vbd_keeper_take_desired(
 void vbd_keeper_report_row(
 	struct vbd_daemon *daemon, const struct vbd_desired *row, const char *reason)
 {
-	report(daemon->keeper, VBD_EVENT_STORE_DAMAGED,
+	log_store_event(daemon->keeper, VBD_EVENT_STORE_DAMAGED,
 		"%.16s %.63s is not kept; the row stays until another one of the name is kept: %s",
 		row->kind, row->name, reason);
 	daemon->keeper->bad_rows++;
 }
 
-/* Puts a statement whose end the watches are told. */
-static uint64_t put(struct vbd_keeper *keeper, enum vbd_promise promise, const char *sql,
+/* Put a statement; the keeper's watches are called when it is written. */
+static uint64_t put_statement(struct vbd_keeper *keeper, enum vbd_promise promise, const char *sql,
 	const struct vbd_value *values)
 {
 	uint64_t ticket = vbd_store_put(keeper->store, promise, sql, values);
@@ -364,9 +365,9 @@ static uint64_t put(struct vbd_keeper *keeper, enum vbd_promise promise, const c
 uint64_t vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *answer)
 {
 	if (!answer->status)
-		return put(keeper, VBD_PROMISE_TOLD, "DELETE FROM answers WHERE key = ?1",
+		return put_statement(keeper, VBD_PROMISE_TOLD, "DELETE FROM answers WHERE key = ?1",
 			VBD_VALUES(vbd_value_text(answer->key)));
-	return put(keeper, VBD_PROMISE_FLUSHED,
+	return put_statement(keeper, VBD_PROMISE_FLUSHED,
 		"INSERT OR REPLACE INTO answers"
 		" (key, digest, begun_ns, status, code, content_type, headers, body, sum)"
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
@@ -381,7 +382,7 @@ uint64_t vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answe
 
 uint64_t vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desired *row)
 {
-	return put(keeper, VBD_PROMISE_KEPT,
+	return put_statement(keeper, VBD_PROMISE_KEPT,
 		"INSERT OR REPLACE INTO desired (kind, name, owner, body, sum)"
 		" VALUES (?1, ?2, ?3, ?4, " VBD_SUM("?1, ?2, ?3, ?4") ")",
 		VBD_VALUES(vbd_value_text(row->kind), vbd_value_text(row->name),
@@ -390,7 +391,7 @@ uint64_t vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desi
 
 uint64_t vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name)
 {
-	return put(keeper, VBD_PROMISE_KEPT, "DELETE FROM desired WHERE name = ?1",
+	return put_statement(keeper, VBD_PROMISE_KEPT, "DELETE FROM desired WHERE name = ?1",
 		VBD_VALUES(vbd_value_text(name)));
 }
 

@@ -13,7 +13,7 @@
 #include "daemon/store/store.h"
 #include "daemon/store/tables.h"
 
-/* Returns the JSON of an object as a reader sees it, from malloc; NULL without memory. */
+/* Returns the JSON of an object as a client with the role "read" sees it, from malloc; or NULL. */
 typedef char *(*vbd_record_encode_fn)(const struct vbd_object *object);
 
 enum vbd_keeping {
@@ -40,8 +40,8 @@ enum vbd_status vbd_keeper_begin(struct vbd_daemon *daemon, struct vbd_error *er
 void vbd_keeper_take_answers(struct vbd_keeper *keeper,
 	void (*cb)(const struct vbd_answer *answer, void *arg), void *arg);
 
-/** vbd_keeper_put_answer - keep an answer for repeats, which is copied; it has no secrets in it;
- * its status may be 0: the key has none any more; returns a ticket for vbd_keeper_has() */
+/** vbd_keeper_put_answer - write an answer for repeats, without secrets; it is copied. Status 0:
+ * the key has no answer any more. Returns a ticket for vbd_keeper_has() */
 uint64_t vbd_keeper_put_answer(struct vbd_keeper *keeper, const struct vbd_answer *answer);
 
 /** vbd_keeper_take_desired - call @cb for each object that earlier runs were asked to keep, the
@@ -57,8 +57,8 @@ uint64_t vbd_keeper_put_desired(struct vbd_keeper *keeper, const struct vbd_desi
  * for vbd_keeper_has() */
 uint64_t vbd_keeper_drop_desired(struct vbd_keeper *keeper, const char *name);
 
-/** vbd_keeper_report_row - tell that a row of an earlier run leads to no object, and stays in the
- * database as it is until another one of the name is kept */
+/** vbd_keeper_report_row - log that no object could be made of a row of an earlier run. The row
+ * stays in the database until another object of its name is kept */
 void vbd_keeper_report_row(
 	struct vbd_daemon *daemon, const struct vbd_desired *row, const char *reason);
 
@@ -69,8 +69,8 @@ uint64_t vbd_keeper_newest_ticket(const struct vbd_daemon *daemon);
  * be NULL */
 bool vbd_keeper_has(const struct vbd_keeper *keeper, uint64_t ticket);
 
-/** vbd_keeper_will_have - whether it is not yet written, and nothing is known that hinders it;
- * @keeper may be NULL */
+/** vbd_keeper_will_have - whether that for which @ticket was given is still to be written, and
+ * nothing is known to prevent it; @keeper may be NULL */
 bool vbd_keeper_will_have(const struct vbd_keeper *keeper, uint64_t ticket);
 
 /** vbd_keeper_has_room - whether rows can be put without the danger that some are dropped */
@@ -101,8 +101,8 @@ struct vbd_store_state vbd_keeper_state(const struct vbd_daemon *daemon);
  * most; only for a daemon that stops, before it gives its last answers */
 void vbd_keeper_settle(const struct vbd_daemon *daemon, unsigned int timeout_ms);
 
-/** vbd_keeper_destroy - note that this run ends on its own accord, write what waits for
- * VBD_KEEPER_GRACE_MS at most, and free the keeper; before the loop is destroyed */
+/** vbd_keeper_destroy - record that this run was not killed, write what waits, within
+ * VBD_KEEPER_GRACE_MS, and free the keeper; call it before the loop is destroyed */
 void vbd_keeper_destroy(struct vbd_daemon *daemon);
 #define VBD_KEEPER_GRACE_MS 3000
 

@@ -32,8 +32,8 @@ enum vbd_status vbd_past_load(struct vbd_database *database, const struct vbd_tr
 	uint64_t now_wall_ns, struct vbd_past *past, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_past_restore - put the events into the daemon's log if it is empty, and let all numbers go on
- * behind those of earlier runs; also later
+ * vbd_past_restore - add the events to the daemon's log if it is empty, and let all numbers
+ * continue behind those of earlier runs; may be called again
  * @past:    NULL: nothing was read
  * @floor:   all numbers go on behind this one at least
  * @ret_ids: of each kind the id behind which this run goes on; VBD_KIND_NONE: of events
@@ -58,8 +58,8 @@ void vbd_past_fini(struct vbd_past *past);
 
 /*
  * The recorder: hands objects of kinds with a history to the store, soon after they have changed
- * and when they have ended, a few in each turn. While the store is behind, objects wait; one that
- * is deleted meanwhile is not written at all.
+ * and when they have ended, a few in each turn. While the store has no room, objects wait; one that
+ * is deleted meanwhile is not written.
  */
 
 /** vbd_recorder_create - set the daemon's recorder, which waits for vbd_keeper_encode_with(); after

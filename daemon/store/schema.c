@@ -3,7 +3,7 @@
 
 #include "daemon/store/disk.h"
 
-/* "vbsd" in ASCII: file(1) shows it, and it tells our files from those of other programs. */
+/* "vbsd" in ASCII: file(1) shows it, and other programs' databases do not have it. */
 #define APPLICATION_ID 0x76627364
 
 /* A step that was released never changes; a change of the schema is another step. */
@@ -85,7 +85,7 @@ static enum vbd_status read_version(
 	return vbd_database_number(database, "PRAGMA user_version", ret_version, err);
 }
 
-static enum vbd_status check(struct vbd_database *database, struct vbd_error *err)
+static enum vbd_status check_version(struct vbd_database *database, struct vbd_error *err)
 {
 	uint64_t version = 0, application = 0, tables = 0;
 	enum vbd_status status = read_version(database, &version, err);
@@ -137,7 +137,7 @@ static enum vbd_status migrate(struct vbd_database *database, struct vbd_error *
 
 enum vbd_status vbd_schema_prepare(struct vbd_database *database, struct vbd_error *err)
 {
-	enum vbd_status status = check(database, err);
+	enum vbd_status status = check_version(database, err);
 
 	if (status == VBD_OK)
 		status = vbd_database_begin_use(database, err);
@@ -179,7 +179,7 @@ enum vbd_status vbd_schema_write_numbers(
 
 /* --- rows of a damaged database -------------------------------------------------------------- */
 
-/* Ranges of a table that may fail, so that a large table with many damaged pages takes seconds. */
+/* After so many failed ranges a table is given up, so that many damaged pages cost seconds only. */
 #define FAILURES_MAX 4000
 
 /* Kept objects come first. Sums of events and records have the runs in them, which come before. The
@@ -220,7 +220,7 @@ static enum vbd_status copy_rows(struct vbd_database *database, const char *sql,
 
 /* Copies a range of rows. One that can't be read is halved, until the rows that can be read are
  * copied. Each statement is a transaction of its own, which a failed read ends. */
-static enum vbd_status copy(
+static enum vbd_status copy_range(
 	struct copying *copying, uint64_t first, uint64_t last, struct vbd_error *err)
 {
 	const struct vbd_value range[] = {
@@ -237,12 +237,12 @@ static enum vbd_status copy(
 	copying->failures++;
 	if (first == last)
 		return VBD_OK;
-	status = copying->descending ? copy(copying, middle + 1, last, err)
-				     : copy(copying, first, middle, err);
+	status = copying->descending ? copy_range(copying, middle + 1, last, err)
+				     : copy_range(copying, first, middle, err);
 	if (status != VBD_OK)
 		return status;
-	return copying->descending ? copy(copying, first, middle, err)
-				   : copy(copying, middle + 1, last, err);
+	return copying->descending ? copy_range(copying, first, middle, err)
+				   : copy_range(copying, middle + 1, last, err);
 }
 
 /* Copy from both ends: unused row numbers beside a damaged page use up the attempts from one end,
@@ -251,13 +251,13 @@ static enum vbd_status copy_table(
 	struct vbd_database *database, const char *sql, struct vbd_error *err)
 {
 	struct copying copying = {.database = database, .sql = sql};
-	enum vbd_status status = copy(&copying, 1, VBD_DATABASE_NUMBER_MAX, err);
+	enum vbd_status status = copy_range(&copying, 1, VBD_DATABASE_NUMBER_MAX, err);
 
 	if (status != VBD_OK || copying.failures < FAILURES_MAX)
 		return status;
 	copying.failures = 0;
 	copying.descending = true;
-	return copy(&copying, 1, VBD_DATABASE_NUMBER_MAX, err);
+	return copy_range(&copying, 1, VBD_DATABASE_NUMBER_MAX, err);
 }
 
 static enum vbd_status copy_all(
@@ -279,8 +279,8 @@ static enum vbd_status copy_all(
 				: status;
 }
 
-/* A database in one file can be renamed. */
-static enum vbd_status finish(
+/* Count the kept objects, and leave the WAL mode: a database in one file can be renamed. */
+static enum vbd_status finish_salvage(
 	struct vbd_database *database, uint64_t *ret_kept, struct vbd_error *err)
 {
 	enum vbd_status status =
@@ -302,7 +302,7 @@ enum vbd_status vbd_salvage(
 	if (status == VBD_OK)
 		status = copy_all(database, from, err);
 	if (status == VBD_OK)
-		status = finish(database, ret_kept, err);
+		status = finish_salvage(database, ret_kept, err);
 	vbd_database_close(database);
 	return status;
 }

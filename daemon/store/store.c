@@ -12,7 +12,8 @@
 /* Interval between attempts to write a batch that failed. */
 #define RETRY_MS 1000
 
-/* A pause behind each batch collects the next one, or many events would be a transaction each. */
+/* The pause after a batch, in which items collect: else many events would be one transaction
+ * each. */
 #define PAUSE_NS 2000000
 
 #define BATCH_ITEMS_MAX 1024
@@ -27,7 +28,7 @@ struct vbd_store {
 	struct vbd_link waiting;
 	size_t waiting_bytes;
 	struct vbd_store_state state;
-	uint64_t newest_ticket; /* that was given */
+	uint64_t newest_ticket; /* the last that vbd_store_put() returned */
 	struct vbd_reserve reserve;
 	uint64_t attempts;
 	bool opened, stopping, closed, ended;
@@ -38,7 +39,7 @@ struct vbd_store {
 
 /* --- the state ------------------------------------------------------------------------------- */
 
-static void poke(const struct vbd_store *store)
+static void signal_event_fd(const struct vbd_store *store)
 {
 	const uint64_t one = 1;
 
@@ -54,7 +55,7 @@ static void set_failing(struct vbd_store *store, const struct vbd_error *err)
 	store->overflown &= err != NULL;
 	(void)snprintf(store->state.text, sizeof(store->state.text), "%s", err ? err->text : "");
 	if (was != store->state.failing)
-		poke(store);
+		signal_event_fd(store);
 }
 
 /* Under the lock. */
@@ -64,7 +65,7 @@ static bool is_half_empty(const struct vbd_store *store)
 	       store->waiting_bytes < VBD_STORE_BYTES_MAX / 2;
 }
 
-/* Under the lock. The thread itself can't tell while it hangs. */
+/* Under the lock, by other threads: the store's thread can't report that it hangs. */
 static void look_for_hang(struct vbd_store *store)
 {
 	uint64_t now_ns = vbd_clock_mono_ns();
@@ -104,12 +105,12 @@ void vbd_store_rearm(struct vbd_store *store)
 /* --- opening; the store's thread ------------------------------------------------------------- */
 
 /* Under the lock. */
-static void publish(struct vbd_store *store)
+static void publish_disk_state(struct vbd_store *store)
 {
 	const struct vbd_disk *disk = &store->disk;
 
 	if (store->state.losses != disk->found.losses || store->state.renewals != disk->renewals)
-		poke(store);
+		signal_event_fd(store);
 	store->state.is_open = disk->database != NULL;
 	store->state.loaded = disk->loaded;
 	store->state.reserved = disk->reserved;
@@ -125,7 +126,7 @@ static void open_store(struct vbd_store *store)
 	enum vbd_status status = vbd_disk_open(&store->disk, &none, &err);
 
 	(void)pthread_mutex_lock(&store->lock);
-	publish(store);
+	publish_disk_state(store);
 	if (!store->abandoned) {
 		store->opened = true;
 		store->state.floor = store->disk.floor;
@@ -146,7 +147,7 @@ struct batch {
 };
 
 /* Under the lock. */
-static void take(struct vbd_store *store, struct batch *batch)
+static void take_batch(struct vbd_store *store, struct batch *batch)
 {
 	while (!vbd_list_empty(&store->waiting) && batch->count < BATCH_ITEMS_MAX) {
 		struct vbd_row *row = VBD_LIST_FIRST(&store->waiting, struct vbd_row, link);
@@ -161,7 +162,7 @@ static void take(struct vbd_store *store, struct batch *batch)
 }
 
 /* Under the lock. */
-static void put_back(struct vbd_store *store, struct batch *batch)
+static void put_back_batch(struct vbd_store *store, struct batch *batch)
 {
 	while (!vbd_list_empty(&batch->items)) {
 		struct vbd_link *link = batch->items.prev;
@@ -171,8 +172,8 @@ static void put_back(struct vbd_store *store, struct batch *batch)
 	}
 }
 
-/* Takes the lock, and leaves it during the write. */
-static bool write_some(struct vbd_store *store)
+/* Called under the lock, which is released during the write. */
+static bool write_batch(struct vbd_store *store)
 {
 	struct batch batch = {.count = 0};
 	struct vbd_reserve reserve = store->reserve;
@@ -180,7 +181,7 @@ static bool write_some(struct vbd_store *store)
 	enum vbd_status status;
 
 	vbd_list_init(&batch.items);
-	take(store, &batch);
+	take_batch(store, &batch);
 	store->batch_ns = vbd_clock_mono_ns();
 	(void)pthread_mutex_unlock(&store->lock);
 	status = vbd_disk_write(&store->disk, &batch.items, batch.promise, &reserve, &err);
@@ -189,7 +190,7 @@ static bool write_some(struct vbd_store *store)
 	(void)pthread_mutex_lock(&store->lock);
 	store->batch_ns = 0;
 	store->attempts++;
-	publish(store);
+	publish_disk_state(store);
 	if (status != VBD_OK || !store->overflown || is_half_empty(store))
 		set_failing(store, status == VBD_OK ? NULL : &err);
 	if (status == VBD_OK) {
@@ -197,12 +198,12 @@ static bool write_some(struct vbd_store *store)
 		/* Items are written in the order of their tickets. */
 		store->state.last_ticket += batch.count;
 		if (batch.promise != VBD_PROMISE_NOTHING)
-			poke(store);
+			signal_event_fd(store);
 		store->state.waiting -= batch.count;
 		store->waiting_bytes -= batch.bytes;
 	} else {
 		store->state.failures++;
-		put_back(store, &batch);
+		put_back_batch(store, &batch);
 	}
 	(void)pthread_cond_broadcast(&store->changed);
 	return status == VBD_OK;
@@ -226,7 +227,7 @@ static void pause_after_batch(struct vbd_store *store)
 	(void)pthread_mutex_lock(&store->lock);
 }
 
-static void drop_all(struct vbd_store *store)
+static void drop_waiting_items(struct vbd_store *store)
 {
 	store->state.dropped += store->state.waiting;
 	store->state.waiting = 0;
@@ -242,7 +243,7 @@ static bool is_idle(const struct vbd_store *store)
 }
 
 /* Under the lock. A database that could not be opened is tried again, also without items. */
-static void serve(struct vbd_store *store)
+static void write_until_stopped(struct vbd_store *store)
 {
 	if (store->state.failing)
 		wait_to_retry(store);
@@ -255,7 +256,7 @@ static void serve(struct vbd_store *store)
 			(void)pthread_cond_wait(&store->changed, &store->lock);
 			continue;
 		}
-		written = write_some(store);
+		written = write_batch(store);
 		if (store->stopping && (!written || vbd_list_empty(&store->waiting)))
 			return;
 		if (!written)
@@ -272,10 +273,10 @@ static void *thread_main(void *arg)
 	(void)pthread_setname_np(pthread_self(), "verbsd-store");
 	open_store(store);
 	(void)pthread_mutex_lock(&store->lock);
-	serve(store);
+	write_until_stopped(store);
 	store->closed = true;
 	store->state.is_open = false;
-	drop_all(store);
+	drop_waiting_items(store);
 	(void)pthread_mutex_unlock(&store->lock);
 	vbd_disk_close(&store->disk);
 	(void)pthread_mutex_lock(&store->lock);
@@ -288,7 +289,7 @@ static void *thread_main(void *arg)
 /* --- the control thread ---------------------------------------------------------------------- */
 
 /* Under the lock. */
-static void overflow(struct vbd_store *store)
+static void set_overflown(struct vbd_store *store)
 {
 	struct vbd_error err = {0};
 
@@ -320,7 +321,7 @@ uint64_t vbd_store_put(struct vbd_store *store, enum vbd_promise promise, const 
 		(void)pthread_cond_broadcast(&store->changed);
 	} else {
 		store->state.dropped++;
-		overflow(store);
+		set_overflown(store);
 	}
 	(void)pthread_mutex_unlock(&store->lock);
 	if (ticket == VBD_TICKET_NONE)
@@ -365,8 +366,8 @@ void vbd_store_settle(struct vbd_store *store, unsigned int timeout_ms)
 	(void)pthread_mutex_unlock(&store->lock);
 }
 
-/* Waits until the thread has loaded, or has ended. Returns false if it takes too long. */
-static bool wait_for(struct vbd_store *store, const bool *done, unsigned int timeout_ms)
+/* Wait until the store's thread sets @done. Returns false if that takes too long. */
+static bool wait_for_flag(struct vbd_store *store, const bool *done, unsigned int timeout_ms)
 {
 	struct timespec until = vbd_cond_deadline(timeout_ms);
 	bool came;
@@ -380,7 +381,7 @@ static bool wait_for(struct vbd_store *store, const bool *done, unsigned int tim
 	return came;
 }
 
-static void give_up(struct vbd_store *store)
+static void give_up_load(struct vbd_store *store)
 {
 	struct vbd_error late = {0};
 
@@ -395,8 +396,9 @@ static void give_up(struct vbd_store *store)
 	(void)pthread_mutex_unlock(&store->lock);
 }
 
-/* A thread that gets on uses processor time, also one that reads a large file of a slow disk. */
-static uint64_t used_ns(const struct vbd_store *store)
+/* Processor time of the store's thread: it rises while the thread makes progress, even on a slow
+ * disk. */
+static uint64_t thread_cpu_ns(const struct vbd_store *store)
 {
 	struct timespec used = {0};
 	clockid_t clock;
@@ -412,11 +414,11 @@ static void wait_for_load(struct vbd_store *store)
 
 	do {
 		before = now;
-		if (wait_for(store, &store->opened, VBD_STORE_OPEN_MS))
+		if (wait_for_flag(store, &store->opened, VBD_STORE_OPEN_MS))
 			return;
-		now = used_ns(store);
+		now = thread_cpu_ns(store);
 	} while (now > before);
-	give_up(store);
+	give_up_load(store);
 }
 
 enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_ops *ops, void *arg,
@@ -461,7 +463,7 @@ bool vbd_store_destroy(struct vbd_store *store, unsigned int timeout_ms)
 	store->stopping = true;
 	(void)pthread_cond_broadcast(&store->changed);
 	(void)pthread_mutex_unlock(&store->lock);
-	if (!wait_for(store, &store->ended, timeout_ms)) {
+	if (!wait_for_flag(store, &store->ended, timeout_ms)) {
 		(void)pthread_detach(store->thread);
 		return false;
 	}

@@ -35,18 +35,18 @@ struct vbd_store_ops {
 };
 
 struct vbd_store_state {
-	bool failing;			     /* nothing can be written now, or at all */
-	bool loaded;			     /* `load` has succeeded */
-	bool is_open;			     /* the database is */
-	uint64_t floor;			     /* earlier runs may have given ids up to this one */
-	uint64_t losses;		     /* counts losses of rows that were written */
-	uint64_t renewals;		     /* counts databases that may lack rows of this run */
-	char text[240];			     /* why it fails; "" otherwise */
-	char loss[240];			     /* the newest loss; "" before the first */
+	bool failing;	   /* nothing can be written now, or at all */
+	bool loaded;	   /* `load` has succeeded */
+	bool is_open;	   /* the database is open */
+	uint64_t floor;	   /* earlier runs may have given ids up to this one */
+	uint64_t losses;   /* counts the times that written rows were lost */
+	uint64_t renewals; /* counts openings of a database that may lack rows of this run */
+	char text[240];	   /* why it fails; "" otherwise */
+	char loss[240];	   /* the newest loss; "" before the first */
 	uint64_t written, dropped, failures; /* items, items, attempts */
 	uint64_t last_ticket;		     /* items with tickets up to this one are written */
-	uint64_t reserved;		     /* likewise, of vbd_store_reserve() */
-	uint64_t waiting;		     /* items */
+	uint64_t reserved; /* reserves of vbd_store_reserve() up to this number are written */
+	uint64_t waiting;  /* items */
 };
 
 /**
@@ -64,14 +64,14 @@ enum vbd_status vbd_store_create(const char *state_dir, const struct vbd_store_o
 
 /**
  * vbd_store_put - have a statement executed in a transaction; does not block
- * @promise: to a client, kept before the ticket counts as written: items that wait together share
- *           one flush
+ * @promise: what must hold before the ticket counts as written; items that wait together share one
+ *           flush
  * @sql:     a static string; executed again if the transaction fails
  * @values:  its parameters, which are copied
  *
- * Returns the ticket of the statement, which is greater than those of earlier ones; VBD_TICKET_NONE
- * if the statement was dropped, since the queue is full, the store closed, or there is no memory. A
- * full queue is a failure of the store.
+ * Returns the statement's ticket, greater than all earlier ones. VBD_TICKET_NONE if the statement
+ * was dropped: the queue is full, which is a failure of the store; the store is closed; or there is
+ * no memory.
  */
 uint64_t vbd_store_put(struct vbd_store *store, enum vbd_promise promise, const char *sql,
 	const struct vbd_value *values);

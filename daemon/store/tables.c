@@ -50,14 +50,14 @@ void vbd_run_put_stop(struct vbd_store *store)
 
 static const char event_kind[] = "event";
 
-static struct vbd_value value_of(enum vbd_object_kind kind)
+static struct vbd_value kind_value(enum vbd_object_kind kind)
 {
 	return vbd_value_text(kind == VBD_KIND_NONE ? event_kind : vbd_object_kind_name(kind));
 }
 
-/* A kind of a later version has no place, and its row stays as it is. The sum of all rows tells
- * damage. */
-static void take_id(const struct vbd_row *row, uint64_t ids[VBD_KIND_COUNT])
+/* The row of a kind that only a later version knows is ignored. Damage shows in the sum of all
+ * rows. */
+static void read_id(const struct vbd_row *row, uint64_t ids[VBD_KIND_COUNT])
 {
 	enum vbd_object_kind kind = VBD_KIND_NONE;
 	const char *name = vbd_row_text(row, 0);
@@ -78,12 +78,12 @@ enum vbd_status vbd_id_table_load(
 	vbd_list_init(&rows);
 	status = vbd_database_read(database, "SELECT kind, last, 1 FROM ids", NULL, &rows, err);
 	vbd_list_for_each (link, &rows)
-		take_id(VBD_CONTAINER_OF(link, const struct vbd_row, link), ret_ids);
+		read_id(VBD_CONTAINER_OF(link, const struct vbd_row, link), ret_ids);
 	vbd_rows_free(&rows);
 	return status;
 }
 
-/* ?3: a row below it is replaced also by a lower number. */
+/* ?3: a row with an id below it gets the new id even if that is lower. */
 static const char put_id[] = "INSERT INTO ids (kind, last) VALUES (?1, ?2)"
 			     " ON CONFLICT (kind) DO UPDATE SET last = max(excluded.last,"
 			     " iif(last BETWEEN ?3 AND 9007199254740991, last, 0))";
@@ -92,13 +92,13 @@ enum vbd_status vbd_id_table_raise(struct vbd_database *database, enum vbd_objec
 	uint64_t last, struct vbd_error *err)
 {
 	return vbd_database_execute(database, put_id,
-		VBD_VALUES(value_of(kind), vbd_value_number(last), vbd_value_number(0)), err);
+		VBD_VALUES(kind_value(kind), vbd_value_number(last), vbd_value_number(0)), err);
 }
 
 void vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last)
 {
 	(void)vbd_store_put(store, VBD_PROMISE_KEPT, put_id,
-		VBD_VALUES(value_of(kind), vbd_value_number(last),
+		VBD_VALUES(kind_value(kind), vbd_value_number(last),
 			vbd_value_number(VBD_DATABASE_NUMBER_MAX)));
 }
 
@@ -127,7 +127,7 @@ enum vbd_status vbd_desired_table_load(
 
 /* --- texts that many events have ------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(a, b);
 }
@@ -141,12 +141,12 @@ void vbd_words_free(struct vbd_words *words)
 const char *vbd_words_get(struct vbd_words *words, const char *text)
 {
 	/* A node of the tree begins with the pointer to its text. */
-	const char **node = tfind(text, &words->root, compare);
+	const char **node = tfind(text, &words->root, compare_texts);
 	char *copy = node ? NULL : strdup(text);
 
 	if (node)
 		return *node;
-	if (copy && tsearch(copy, &words->root, compare))
+	if (copy && tsearch(copy, &words->root, compare_texts))
 		return copy;
 	free(copy);
 	return NULL;
@@ -161,7 +161,7 @@ static void add_pair(char pairs[VBD_PAIRS_BYTES], const char *key, const char *v
 	(void)snprintf(pairs + len, VBD_PAIRS_BYTES - len, "%s%s=%s", len ? "," : "", key, value);
 }
 
-/* Copies the first pair. Returns the text behind it, and NULL if there is none. */
+/* Copy the first pair. Returns the text behind it; NULL if there is no pair. */
 static const char *next_pair(
 	const char *pairs, char key[VBD_LABEL_BYTES], char value[VBD_LABEL_BYTES])
 {
@@ -199,7 +199,7 @@ struct vbd_labels *vbd_pairs_to_labels(const char *pairs)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static void format_words(const struct vbd_event *event, char pairs[VBD_PAIRS_BYTES])
+static void format_event_words(const struct vbd_event *event, char pairs[VBD_PAIRS_BYTES])
 {
 	pairs[0] = '\0';
 	for (unsigned int i = 0; i < VBD_EVENT_WORD_COUNT; i++) {
@@ -209,7 +209,7 @@ static void format_words(const struct vbd_event *event, char pairs[VBD_PAIRS_BYT
 	}
 }
 
-static bool take_words(struct vbd_event *event, const char *pairs, struct vbd_words *words)
+static bool read_event_words(struct vbd_event *event, const char *pairs, struct vbd_words *words)
 {
 	char key[VBD_LABEL_BYTES], value[VBD_LABEL_BYTES];
 
@@ -233,7 +233,7 @@ void vbd_event_put(struct vbd_store *store, const struct vbd_event *event)
 {
 	char data[VBD_PAIRS_BYTES], labels[VBD_PAIRS_BYTES];
 
-	format_words(event, data);
+	format_event_words(event, data);
 	vbd_pairs_of_labels(event->labels, labels);
 	(void)vbd_store_put(store, VBD_PROMISE_NOTHING,
 		"INSERT INTO events (seq, run, at_ns, type, severity, kind, object_id,"
@@ -246,10 +246,10 @@ void vbd_event_put(struct vbd_store *store, const struct vbd_event *event)
 			vbd_value_text(vbd_event_type_name(event->type)),
 			vbd_value_text(vbd_severity_name(event->severity)),
 			vbd_value_text(vbd_object_kind_name(event->kind)),
-			vbd_value_number(event->object_id), vbd_value_word(event->name),
-			vbd_value_word(labels),
-			vbd_value_word(event->owner ? event->owner->name : NULL),
-			vbd_value_word(data), vbd_value_number(event->port_num),
+			vbd_value_number(event->object_id), vbd_value_text_or_null(event->name),
+			vbd_value_text_or_null(labels),
+			vbd_value_text_or_null(event->owner ? event->owner->name : NULL),
+			vbd_value_text_or_null(data), vbd_value_number(event->port_num),
 			vbd_value_text(event->detail)));
 }
 
@@ -278,7 +278,7 @@ static VBD_ENUM_PARSE(
 	return (event->owner || !owner[0]) && parse_type(vbd_row_text(row, 3), &event->type) &&
 	       parse_severity(vbd_row_text(row, 4), &event->severity) &&
 	       (!kind[0] || vbd_object_kind_parse(kind, &event->kind)) &&
-	       take_words(event, vbd_row_text(row, 10), words);
+	       read_event_words(event, vbd_row_text(row, 10), words);
 }
 
 enum vbd_status vbd_event_table_load(
@@ -293,7 +293,7 @@ enum vbd_status vbd_event_table_load(
 
 /* --- the bounds ------------------------------------------------------------------------------ */
 
-/* Rows of a table that may stand above its limit, so that not every batch looks for the oldest. */
+/* Rows that may stand above a table's limit, so that not every batch looks for the oldest ones. */
 #define EVENTS_SLACK  256
 #define ANSWERS_SLACK 64
 

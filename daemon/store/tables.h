@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The tables, and their bounds. Functions with a database are the store's thread's, and
- * may block on the disk; the others are the control thread's.
- */
+/* The tables, and their bounds. Functions that take a database run on the store's thread and may
+ * block on the disk; the others run on the control thread. */
 #ifndef VBD_DAEMON_STORE_TABLES_H
 #define VBD_DAEMON_STORE_TABLES_H
 
@@ -33,32 +31,32 @@ enum vbd_status vbd_run_table_load(struct vbd_database *database,
 enum vbd_status vbd_run_table_begin(struct vbd_database *database, const char *server_id,
 	uint64_t started_wall_ns, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_run_put_stop - this run ends on its own accord */
+/** vbd_run_put_stop - record that this run ends, and was not killed */
 void vbd_run_put_stop(struct vbd_store *store);
 
 /* --- `ids`: for each kind of object the highest id that a run may have given, and for events the
  * highest number, so that the next run goes on behind them. A run that was killed had some in
  * reserve, which are left out. ----------------------------------------------------------------- */
 
-/* A run notes ids so far ahead of their use. */
+/* A run writes into `ids` numbers so far above those in use. */
 #define VBD_IDS_AHEAD ((uint64_t)2 * VBD_STORE_ITEMS_MAX)
 
 /** vbd_id_table_load - the ids by kind; VBD_KIND_NONE: the number of events; 0 for none yet */
 enum vbd_status vbd_id_table_load(struct vbd_database *database, uint64_t ret_ids[VBD_KIND_COUNT],
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_id_table_raise - note an id, unless a higher one is noted */
+/** vbd_id_table_raise - write an id, unless the row has a higher one */
 enum vbd_status vbd_id_table_raise(struct vbd_database *database, enum vbd_object_kind kind,
 	uint64_t last, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_id_put - note an id, also in place of a higher one */
+/** vbd_id_put - write an id, also in place of a higher one */
 void vbd_id_put(struct vbd_store *store, enum vbd_object_kind kind, uint64_t last);
 
 /* --- `answers`: Idempotency-Keys and the answers of their requests, without secrets ----------- */
 
 #define VBD_ANSWER_PRINT_BYTES 32
 
-/* An answer is given to repeats for so long, and bodies have at most so many bytes together. */
+/* Repeats get an answer for so long; all stored bodies have at most so many bytes together. */
 #define VBD_ANSWER_AGE_MAX_NS (600 * UINT64_C(1000000000))
 #define VBD_ANSWERS_BYTES_MAX ((size_t)16777216)
 
