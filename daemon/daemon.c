@@ -22,14 +22,14 @@
 
 #include <sys/random.h>
 
-/* Room for ended objects that are freed at the end of the turn. */
+/* Room in the registries for ended objects that are freed only at the end of the turn. */
 #define REAP_SLACK 1024
 
 /* No more than so many are destroyed one by one when the process ends. */
 #define CONNECTIONS_TO_DESTROY 64
 
-/* The part of shutdown_timeout_ms that the kernel has for more of them: it takes a third of the
- * time that their disconnects and drains took (docs/internals/performance.md). */
+/* 1 / KERNEL_PART of shutdown_timeout_ms is for the kernel to destroy more of them: that takes a
+ * third of the time of their disconnects and drains (docs/internals/performance.md). */
 #define KERNEL_PART 4
 
 static enum vbd_status make_server_id(struct vbd_daemon *daemon, struct vbd_error *err)
@@ -75,10 +75,10 @@ void vbd_daemon_use_limits(struct vbd_daemon *daemon)
 #undef USE_LIMIT
 }
 
-static void on_stop_checked(struct vbd_deferred *deferred);
+static void on_stop_check(struct vbd_deferred *deferred);
 static void on_stop_timeout(void *arg);
 
-static enum vbd_status make_basics(struct vbd_daemon *daemon, struct vbd_error *err)
+static enum vbd_status make_loop_and_eventlog(struct vbd_daemon *daemon, struct vbd_error *err)
 {
 	enum vbd_status status = make_server_id(daemon, err);
 
@@ -97,9 +97,9 @@ static enum vbd_status make_basics(struct vbd_daemon *daemon, struct vbd_error *
 	return status;
 }
 
-/* In this order. */
+/* The steps of vbd_daemon_create(), in this order. */
 static enum vbd_status (*const makers[])(struct vbd_daemon *daemon, struct vbd_error *err) = {
-	make_basics,
+	make_loop_and_eventlog,
 	vbd_keeper_create,
 	vbd_keeper_begin,
 	vbd_kernel_create,
@@ -124,7 +124,7 @@ enum vbd_status vbd_daemon_create(
 	vbd_callers_init(&daemon->callers);
 	daemon->connection_left = vbd_windows_connection_left;
 	daemon->connection_failed = vbd_evidence_keep;
-	vbd_deferred_init(&daemon->stop_check, on_stop_checked);
+	vbd_deferred_init(&daemon->stop_check, on_stop_check);
 	vbd_list_init(&daemon->device_watches);
 	vbd_list_init(&daemon->id_watches);
 	vbd_list_init(&daemon->kept_inboxes);
@@ -175,7 +175,7 @@ bool vbd_daemon_is_drained(const struct vbd_daemon *daemon)
 	       daemon->pool_jobs == 0 && daemon->fabric->calls->under_way == 0;
 }
 
-static void has_stopped(struct vbd_daemon *daemon)
+static void call_stopped(struct vbd_daemon *daemon)
 {
 	void (*stopped)(void *arg) = daemon->stopped;
 
@@ -185,7 +185,7 @@ static void has_stopped(struct vbd_daemon *daemon)
 		stopped(daemon->stopped_arg);
 }
 
-static void close_all(struct vbd_daemon *daemon)
+static void close_all_objects(struct vbd_daemon *daemon)
 {
 	daemon->closing = true;
 	vbd_farewell_begin(daemon);
@@ -195,21 +195,21 @@ static void close_all(struct vbd_daemon *daemon)
 	vbd_daemon_check_stop(daemon);
 }
 
-static void go_on_stopping(struct vbd_daemon *daemon)
+static void continue_stop(struct vbd_daemon *daemon)
 {
 	if (!daemon->closing && daemon->drain.state == VBD_DRAIN_DRAINED)
-		close_all(daemon);
+		close_all_objects(daemon);
 	else if (daemon->closing && vbd_daemon_is_drained(daemon))
-		has_stopped(daemon);
+		call_stopped(daemon);
 }
 
-static void on_stop_checked(struct vbd_deferred *deferred)
+static void on_stop_check(struct vbd_deferred *deferred)
 {
 	struct vbd_daemon *daemon = VBD_CONTAINER_OF(deferred, struct vbd_daemon, stop_check);
 
 	vbd_drain_check(daemon);
 	if (daemon->stopping)
-		go_on_stopping(daemon);
+		continue_stop(daemon);
 }
 
 uint64_t vbd_daemon_stop_time_ms(const struct vbd_daemon *daemon)
@@ -229,10 +229,10 @@ static void on_stop_timeout(void *arg)
 		daemon->connections->open, daemon->ud_endpoints->open, daemon->transfers->open,
 		daemon->fabric->calls->under_way,
 		(unsigned long long)vbd_daemon_stop_time_ms(daemon));
-	has_stopped(daemon);
+	call_stopped(daemon);
 }
 
-/* The rest of the time is for the end of the connections. */
+/* The part of shutdown_timeout_ms for transfers; the rest is for the end of the connections. */
 static uint64_t time_for_transfers_ms(const struct vbd_config *config)
 {
 	uint64_t rest_ms = config->shutdown_timeout_ms - config->drain_timeout_ms;
@@ -256,7 +256,7 @@ void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void
 	vbd_timer_set(daemon->stop_timer, vbd_daemon_stop_time_ms(daemon));
 	vbd_listeners_close_all(daemon);
 	vbd_drain_begin(daemon, time_for_transfers_ms(daemon->config));
-	go_on_stopping(daemon);
+	continue_stop(daemon);
 }
 
 void vbd_daemon_exits(struct vbd_daemon *daemon)

@@ -18,7 +18,7 @@ enum vbd_status vbd_daemon_create(const struct vbd_config *config, struct vbd_da
  * before; after the sockets, and before anything is kept */
 void vbd_daemon_take_held(struct vbd_daemon *daemon);
 
-/** vbd_daemon_announce - append the event daemon_started: whatever can fail at the start is done */
+/** vbd_daemon_announce - append the event daemon_started, after all that can fail at the start */
 void vbd_daemon_announce(struct vbd_daemon *daemon);
 
 /**
@@ -41,14 +41,14 @@ void vbd_daemon_exits(struct vbd_daemon *daemon);
  * quarters of it if the kernel will have queue pairs to destroy when the process ends */
 uint64_t vbd_daemon_stop_time_ms(const struct vbd_daemon *daemon);
 
-/** vbd_daemon_leaves - is something left to the kernel? */
+/** vbd_daemon_leaves - whether queue pairs are left to the kernel to destroy */
 bool vbd_daemon_leaves(const struct vbd_daemon *daemon);
 
 /** vbd_daemon_is_drained - has every object ended? Only then may the daemon be destroyed. */
 bool vbd_daemon_is_drained(const struct vbd_daemon *daemon);
 
-/** vbd_daemon_use_limits - take up the limits on objects in the configuration, which have changed;
- * what is above one stays */
+/** vbd_daemon_use_limits - apply the limits on objects of the changed configuration; objects above
+ * a limit stay */
 void vbd_daemon_use_limits(struct vbd_daemon *daemon);
 
 /** vbd_daemon_destroy - free the drained daemon. NULL is fine. */

@@ -7,10 +7,10 @@
 #include "daemon/kept/reconciler.h"
 #include "daemon/work/transfers.h"
 
-/* Transfers that are looked at in a turn, to be cancelled. */
+/* Transfers that are looked at in a turn, and cancelled if they have not ended. */
 #define VISITS_PER_TURN 1000
 
-static void note(const struct vbd_daemon *daemon, enum vbd_event_type type)
+static void log_drain_event(const struct vbd_daemon *daemon, enum vbd_event_type type)
 {
 	(void)vbd_eventlog_append(daemon->eventlog,
 		&(const struct vbd_event){.type = type, .severity = VBD_SEVERITY_NOTICE},
@@ -41,11 +41,11 @@ void vbd_drain_check(struct vbd_daemon *daemon)
 		return;
 	set_state(daemon, VBD_DRAIN_DRAINED);
 	if (!daemon->stopping)
-		note(daemon, VBD_EVENT_DAEMON_DRAINED);
+		log_drain_event(daemon, VBD_EVENT_DAEMON_DRAINED);
 }
 
-/* False if there is no other one. */
-static bool cancel_next(struct vbd_daemon *daemon)
+/* Returns false if there is no other transfer. */
+static bool cancel_next_transfer(struct vbd_daemon *daemon)
 {
 	struct vbd_object *object =
 		vbd_registry_after(daemon->transfers, daemon->drain.cancelled_id);
@@ -58,7 +58,7 @@ static bool cancel_next(struct vbd_daemon *daemon)
 	return true;
 }
 
-static void on_timer(void *arg)
+static void on_drain_timer(void *arg)
 {
 	struct vbd_daemon *daemon = arg;
 
@@ -68,7 +68,7 @@ static void on_timer(void *arg)
 		return;
 	}
 	for (int i = 0; i < VISITS_PER_TURN; i++) {
-		if (!cancel_next(daemon))
+		if (!cancel_next_transfer(daemon))
 			return;
 	}
 	vbd_timer_set(daemon->drain.timer, 0);
@@ -77,7 +77,7 @@ static void on_timer(void *arg)
 enum vbd_status vbd_drain_create(struct vbd_daemon *daemon, struct vbd_error *err)
 {
 	vbd_list_init(&daemon->drain.watches);
-	return vbd_timer_create(daemon->loop, on_timer, daemon, &daemon->drain.timer, err);
+	return vbd_timer_create(daemon->loop, on_drain_timer, daemon, &daemon->drain.timer, err);
 }
 
 void vbd_drain_destroy(struct vbd_daemon *daemon)
@@ -101,7 +101,7 @@ void vbd_drain_begin(struct vbd_daemon *daemon, uint64_t deadline_ms)
 	if (drain->state == VBD_DRAIN_SERVING) {
 		drain->since_ns = now_ns;
 		if (!daemon->stopping)
-			note(daemon, VBD_EVENT_DAEMON_DRAINING);
+			log_drain_event(daemon, VBD_EVENT_DAEMON_DRAINING);
 		set_state(daemon, VBD_DRAIN_DRAINING);
 	}
 	vbd_drain_check(daemon);
@@ -114,8 +114,8 @@ enum vbd_status vbd_drain_undo(struct vbd_daemon *daemon, struct vbd_error *err)
 	if (daemon->drain.state == VBD_DRAIN_SERVING)
 		return VBD_OK;
 	set_state(daemon, VBD_DRAIN_SERVING);
-	note(daemon, VBD_EVENT_DAEMON_UNDRAINED);
-	/* The queued connections have waited. */
+	log_drain_event(daemon, VBD_EVENT_DAEMON_UNDRAINED);
+	/* Start the queued connections, which waited during the drain. */
 	vbd_timer_set(daemon->queue_timer, 0);
 	vbd_reconciler_resume(daemon->reconciler);
 	return VBD_OK;

@@ -23,7 +23,7 @@ void vbd_drain_destroy(struct vbd_daemon *daemon);
 
 /**
  * vbd_drain_begin - begin to drain, or give the drain another deadline
- * @deadline_ms: transfers that are under way then are cancelled; 0: they have as long as they take
+ * @deadline_ms: then transfers under way are cancelled; 0: they may take as long as they need
  *
  * While the daemon stops, the drain is over at its deadline instead: the end of the connections
  * ends their transfers.

@@ -26,8 +26,7 @@
 #define RETRY_MS      1000
 #define RETRY_MOST_MS 30000
 
-/* How long the start waits for the devices, which are open in milliseconds unless a driver hangs.
- */
+/* How long the start waits for the devices: they open in milliseconds, unless a driver hangs. */
 #define START_MS 1000
 
 /* Scan interval without uevents from the kernel. */
@@ -38,11 +37,11 @@
 #define QP_CHECK_MS    500
 #define QP_CHECK_COUNT 16
 
-/* At the same times report ports are opened, where an address may have come: interfaces may change
- * very often. librdmacm may know a new device late, and then it is tried again. */
+/* Report ports are opened so many times, on the same timer, where an address may have come:
+ * interfaces may change very often, and librdmacm may know a new device late. */
 #define LISTENS 10
 
-/* At the same time, of CM ids that wait for the answer to a disconnect: 1024 take 8 s. */
+/* CM ids, awaiting the answer to a disconnect, that the same timer looks at: 1024 take 8 s. */
 #define GOODBYE_CHECK_COUNT 64
 
 /* Number of removed devices whose records are kept. */
@@ -58,7 +57,8 @@ struct vbd_hotplug {
 	struct vbd_timer *rescan_timer;
 	struct vbd_timer *qp_timer;
 	unsigned int retry_ms;	   /* to the next retry, if there is to be one */
-	unsigned int listens_left; /* of vbd_peer_reports_listen(): an address may have come */
+	unsigned int listens_left; /* calls of vbd_peer_reports_listen() that are left, since an
+				      address may have come */
 	bool destroying;
 	struct vbd_deferred free_removed;
 };
@@ -77,8 +77,7 @@ static void on_control_readable(unsigned int events, void *arg)
 
 	(void)events;
 	vbd_fabric_dispatch_control(hotplug->daemon->fabric);
-	/* A call that the stop waits for may be back: an AH, an SRQ, what is left of a queue pair.
-	 */
+	/* A call for which the stop waits may have returned: of an AH, an SRQ or a queue pair. */
 	vbd_daemon_check_stop(hotplug->daemon);
 }
 
@@ -88,7 +87,7 @@ static void on_async_readable(unsigned int events, void *arg)
 	vbd_device_drain_async(arg);
 }
 
-/* A failure is for lack of memory or descriptors: on_qp_timer() tries again. */
+/* A failure is a lack of memory or descriptors: on_qp_timer() tries again. */
 static void watch_fd(const struct vbd_hotplug *hotplug, int fd, vbd_fd_cb cb, void *arg,
 	struct vbd_fd_watch **watch)
 {
@@ -99,7 +98,7 @@ static void watch_fd(const struct vbd_hotplug *hotplug, int fd, vbd_fd_cb cb, vo
 		vbd_log(VBD_LOG_WARNING, NULL, "RDMA events are not watched: %s", error.text);
 }
 
-static void watch_missing(struct vbd_hotplug *hotplug)
+static void watch_new_descriptors(struct vbd_hotplug *hotplug)
 {
 	const struct vbd_fabric *fabric = hotplug->daemon->fabric;
 
@@ -119,11 +118,11 @@ static void on_cm_opened(void *arg)
 {
 	struct vbd_hotplug *hotplug = ((struct vbd_daemon *)arg)->hotplug;
 
-	watch_missing(hotplug);
+	watch_new_descriptors(hotplug);
 	hotplug->listens_left = LISTENS;
 }
 
-static void listen_again(struct vbd_hotplug *hotplug)
+static void open_report_ports(struct vbd_hotplug *hotplug)
 {
 	if (!hotplug->listens_left || hotplug->daemon->stopping)
 		return;
@@ -132,8 +131,8 @@ static void listen_again(struct vbd_hotplug *hotplug)
 		hotplug->listens_left = 0;
 }
 
-/* Appends an event that has its own type, words and detail. */
-static void log_device(
+/* Append @event, which has type, words and detail, about the device. */
+static void append_device_event(
 	struct vbd_daemon *daemon, const struct vbd_device *device, struct vbd_event *event)
 {
 	event->kind = VBD_KIND_DEVICE;
@@ -145,9 +144,9 @@ static void log_device(
 }
 
 /* @before: the state before; VBD_DEVICE_STATE_COUNT: none, or the same */
-static void VBD_PRINTF(6, 7)
-	tell(struct vbd_daemon *daemon, const struct vbd_device *device, enum vbd_event_type type,
-		enum vbd_severity severity, enum vbd_device_state before, const char *fmt, ...)
+static void VBD_PRINTF(6, 7) log_event(struct vbd_daemon *daemon, const struct vbd_device *device,
+	enum vbd_event_type type, enum vbd_severity severity, enum vbd_device_state before,
+	const char *fmt, ...)
 {
 	struct vbd_event event = {.type = type, .severity = severity};
 	va_list ap;
@@ -159,10 +158,10 @@ static void VBD_PRINTF(6, 7)
 	va_start(ap, fmt);
 	(void)vsnprintf(event.detail, sizeof(event.detail), fmt, ap);
 	va_end(ap);
-	log_device(daemon, device, &event);
+	append_device_event(daemon, device, &event);
 }
 
-static void on_scanned(void *arg)
+static void on_scan_done(void *arg)
 {
 	struct vbd_hotplug *hotplug = ((struct vbd_daemon *)arg)->hotplug;
 	unsigned int most_ms = hotplug->uevent_watch ? RETRY_MOST_MS : RESCAN_MS;
@@ -179,17 +178,17 @@ static void on_device_added(struct vbd_device *device, void *arg)
 	struct vbd_daemon *daemon = arg;
 
 	if (device->state == VBD_DEVICE_FAILED) {
-		tell(daemon, device, VBD_EVENT_DEVICE_FAILED, VBD_SEVERITY_ERROR,
+		log_event(daemon, device, VBD_EVENT_DEVICE_FAILED, VBD_SEVERITY_ERROR,
 			VBD_DEVICE_STATE_COUNT, "%s: %s", device->name, device->error.text);
 		return;
 	}
 	vbd_traces_mark(daemon, device);
-	tell(daemon, device, VBD_EVENT_DEVICE_ADDED, VBD_SEVERITY_NOTICE, VBD_DEVICE_STATE_COUNT,
-		"%s: %s", device->name, device->transport);
-	watch_missing(daemon->hotplug);
+	log_event(daemon, device, VBD_EVENT_DEVICE_ADDED, VBD_SEVERITY_NOTICE,
+		VBD_DEVICE_STATE_COUNT, "%s: %s", device->name, device->transport);
+	watch_new_descriptors(daemon->hotplug);
 	daemon->hotplug->listens_left = LISTENS;
 	vbd_listeners_device_added(daemon);
-	listen_again(daemon->hotplug);
+	open_report_ports(daemon->hotplug);
 	vbd_reconciler_device_added(daemon);
 }
 
@@ -221,7 +220,7 @@ static void on_devices_renamed(void *arg)
 		if (!device->name_before[0])
 			continue;
 		rename_objects(daemon, device);
-		tell(daemon, device, VBD_EVENT_DEVICE_RENAMED, VBD_SEVERITY_NOTICE,
+		log_event(daemon, device, VBD_EVENT_DEVICE_RENAMED, VBD_SEVERITY_NOTICE,
 			VBD_DEVICE_STATE_COUNT, "%s: has this name now, and was %s before",
 			device->name, device->name_before);
 	}
@@ -238,7 +237,7 @@ static void on_device_removing(struct vbd_device *device, void *arg)
 	struct vbd_daemon *daemon = arg;
 
 	stop_async_watch(device);
-	tell(daemon, device, VBD_EVENT_DEVICE_STATE_CHANGED, VBD_SEVERITY_NOTICE,
+	log_event(daemon, device, VBD_EVENT_DEVICE_STATE_CHANGED, VBD_SEVERITY_NOTICE,
 		VBD_DEVICE_PRESENT, "%s: is being removed", device->name);
 	vbd_listeners_device_removing(daemon, device->name);
 	vbd_connections_device_removing(daemon, device->name);
@@ -254,15 +253,16 @@ static void on_device_removed(struct vbd_device *device, void *arg)
 
 	if (!hotplug || hotplug->destroying)
 		return;
-	tell(daemon, device, VBD_EVENT_DEVICE_REMOVED, VBD_SEVERITY_NOTICE, VBD_DEVICE_REMOVING,
-		"%s: closed, as no object of verbsd uses it any more", device->name);
+	log_event(daemon, device, VBD_EVENT_DEVICE_REMOVED, VBD_SEVERITY_NOTICE,
+		VBD_DEVICE_REMOVING, "%s: closed, as no object of verbsd uses it any more",
+		device->name);
 	vbd_loop_defer(daemon->loop, &hotplug->free_removed);
 	if (daemon->fabric->rescan_owed)
 		vbd_timer_set(hotplug->rescan_timer, 0);
 }
 
-/* An operator who asks what has gone wrong is told of the warnings. */
-static enum vbd_severity severity_of(int type)
+/* Failures are warnings, so that a client that selects by severity gets them. */
+static enum vbd_severity async_event_severity(int type)
 {
 	bool failure = type == IBV_EVENT_PORT_ERR || type == IBV_EVENT_DEVICE_FATAL ||
 		       type == IBV_EVENT_CQ_ERR || type == IBV_EVENT_SRQ_ERR ||
@@ -275,13 +275,13 @@ static void on_async_event(struct vbd_device *device, int type, int port_num, vo
 {
 	struct vbd_daemon *daemon = arg;
 	struct vbd_event event = {.type = VBD_EVENT_DEVICE_ASYNC_EVENT,
-		.severity = severity_of(type),
+		.severity = async_event_severity(type),
 		.words[VBD_EVENT_ASYNC_EVENT] = vbd_async_event_name(type),
 		.port_num = (uint8_t)port_num};
 
 	(void)snprintf(event.detail, sizeof(event.detail), "%s port %d: %s: %s", device->name,
 		port_num, vbd_async_event_name(type), vbd_async_event_text(type));
-	log_device(daemon, device, &event);
+	append_device_event(daemon, device, &event);
 	daemon->hotplug->listens_left = LISTENS;
 	/* The address of a LOST listener may be back. */
 	vbd_listeners_device_added(daemon);
@@ -322,13 +322,13 @@ static void on_srq_gone(const struct vbd_srq *srq, void *arg)
 	vbd_shared_remove(((struct vbd_daemon *)arg)->srqs, srq->id);
 }
 
-static bool on_report(const struct sockaddr *peer, const char *device_name,
+static bool on_peer_report(const struct sockaddr *peer, const char *device_name,
 	const struct vbd_report *theirs, struct vbd_report *ret_ours, void *arg)
 {
 	return vbd_report_answer(arg, peer, device_name, theirs, ret_ours);
 }
 
-static void on_id_ended(void *arg)
+static void on_cm_id_destroyed(void *arg)
 {
 	struct vbd_daemon *daemon = arg;
 
@@ -336,7 +336,7 @@ static void on_id_ended(void *arg)
 }
 
 static const struct vbd_fabric_ops fabric_ops = {
-	.id_ended = on_id_ended,
+	.id_ended = on_cm_id_destroyed,
 	.device_added = on_device_added,
 	.devices_renamed = on_devices_renamed,
 	.device_removing = on_device_removing,
@@ -348,12 +348,12 @@ static const struct vbd_fabric_ops fabric_ops = {
 	.cq_gone = on_cq_gone,
 	.srq_gone = on_srq_gone,
 	.cm_opened = on_cm_opened,
-	.scanned = on_scanned,
-	.report = on_report,
+	.scanned = on_scan_done,
+	.report = on_peer_report,
 };
 
 /* Limit the records of removed devices, since a device may come and go endlessly. */
-static void free_removed(struct vbd_deferred *deferred)
+static void free_removed_devices(struct vbd_deferred *deferred)
 {
 	struct vbd_hotplug *hotplug = VBD_CONTAINER_OF(deferred, struct vbd_hotplug, free_removed);
 	struct vbd_fabric *fabric = hotplug->daemon->fabric;
@@ -369,7 +369,7 @@ static void free_removed(struct vbd_deferred *deferred)
 			return;
 		if (device->state != VBD_DEVICE_REMOVED)
 			continue;
-		tell(hotplug->daemon, device, VBD_EVENT_DEVICE_DELETED, VBD_SEVERITY_DEBUG,
+		log_event(hotplug->daemon, device, VBD_EVENT_DEVICE_DELETED, VBD_SEVERITY_DEBUG,
 			VBD_DEVICE_STATE_COUNT, "%s: was removed long ago", device->name);
 		vbd_device_destroy(device);
 		removed--;
@@ -423,8 +423,8 @@ static void on_qp_timer(void *arg)
 	struct vbd_hotplug *hotplug = arg;
 
 	vbd_timer_set(hotplug->qp_timer, QP_CHECK_MS);
-	watch_missing(hotplug);
-	listen_again(hotplug);
+	watch_new_descriptors(hotplug);
+	open_report_ports(hotplug);
 	vbd_fabric_check_qps(hotplug->daemon->fabric, QP_CHECK_COUNT);
 	vbd_calls_check(hotplug->daemon->fabric->calls, vbd_clock_mono_ns());
 	if (!hotplug->daemon->stopping)
@@ -432,7 +432,7 @@ static void on_qp_timer(void *arg)
 	vbd_goodbyes_check(hotplug->daemon->fabric, vbd_clock_mono_ns(), GOODBYE_CHECK_COUNT);
 }
 
-static void watch_kernel(struct vbd_hotplug *hotplug,
+static void watch_netlink(struct vbd_hotplug *hotplug,
 	enum vbd_status (*open_fd)(int *ret_fd, struct vbd_error *err), vbd_fd_cb cb, int *fd,
 	struct vbd_fd_watch **watch, const char *otherwise)
 {
@@ -446,7 +446,7 @@ static void watch_kernel(struct vbd_hotplug *hotplug,
 		vbd_log(VBD_LOG_WARNING, NULL, "%s: %s", otherwise, error.text);
 }
 
-static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
+static enum vbd_status start_fabric(struct vbd_hotplug *hotplug, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = hotplug->daemon;
 	enum vbd_status status;
@@ -473,10 +473,10 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 		status = vbd_fabric_start(daemon->fabric, err);
 	if (status)
 		return status;
-	watch_kernel(hotplug, vbd_uevent_open, on_uevent_readable, &hotplug->uevent_fd,
+	watch_netlink(hotplug, vbd_uevent_open, on_uevent_readable, &hotplug->uevent_fd,
 		&hotplug->uevent_watch,
 		"no uevents from the kernel: scanning for devices periodically");
-	watch_kernel(hotplug, vbd_linkwatch_open, on_links_changed, &hotplug->link_fd,
+	watch_netlink(hotplug, vbd_linkwatch_open, on_links_changed, &hotplug->link_fd,
 		&hotplug->link_watch, "what is known of ports may be 10 s old");
 	vbd_timer_set(hotplug->qp_timer, QP_CHECK_MS);
 	/* Scan after the uevents are watched, so that no device is missed. */
@@ -498,9 +498,9 @@ enum vbd_status vbd_hotplug_create(struct vbd_daemon *daemon, struct vbd_error *
 	hotplug->daemon = daemon;
 	hotplug->retry_ms = RETRY_MS;
 	hotplug->uevent_fd = hotplug->link_fd = -1;
-	vbd_deferred_init(&hotplug->free_removed, free_removed);
+	vbd_deferred_init(&hotplug->free_removed, free_removed_devices);
 	daemon->hotplug = hotplug;
-	status = start(hotplug, err);
+	status = start_fabric(hotplug, err);
 	if (status)
 		vbd_hotplug_destroy(daemon);
 	return status;

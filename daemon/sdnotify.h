@@ -43,8 +43,8 @@ struct vbd_sdnotify_sockets {
  * vbd_sdnotify_sockets - get the inherited listening sockets; the caller closes them
  *
  * Returns VBD_OK, also without sockets; VBD_E_BAD_VALUE for a socket that is not a listening stream
- * socket of these families, a second unix socket, or more than VBD_LISTEN_MAX TCP sockets. What an
- * earlier run has left with systemd is passed over.
+ * socket of these families, a second unix socket, or more than VBD_LISTEN_MAX TCP sockets.
+ * Descriptors of the FD store are skipped: see vbd_sdnotify_stored().
  */
 enum vbd_status vbd_sdnotify_sockets(
 	struct vbd_sdnotify_sockets *ret_sockets, struct vbd_error *err) VBD_MUST_CHECK;

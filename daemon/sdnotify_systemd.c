@@ -51,7 +51,7 @@ void vbd_sdnotify_alive(void)
 }
 
 /* The place for the next socket of this one's family; NULL if there is none. */
-static int *place_for(int fd, struct vbd_sdnotify_sockets *sockets, struct vbd_error *err)
+static int *place_for_socket(int fd, struct vbd_sdnotify_sockets *sockets, struct vbd_error *err)
 {
 	bool tcp = sd_is_socket(fd, AF_INET, SOCK_STREAM, 1) > 0 ||
 		   sd_is_socket(fd, AF_INET6, SOCK_STREAM, 1) > 0;
@@ -75,7 +75,7 @@ static int *place_for(int fd, struct vbd_sdnotify_sockets *sockets, struct vbd_e
 static enum vbd_status take_socket(
 	int fd, struct vbd_sdnotify_sockets *sockets, struct vbd_error *err)
 {
-	int *place = place_for(fd, sockets, err);
+	int *place = place_for_socket(fd, sockets, err);
 	int flags;
 
 	if (!place)
@@ -97,7 +97,7 @@ unsigned int vbd_sdnotify_store_max(void)
 	return count < VBD_HELD_MAX ? (unsigned int)count : VBD_HELD_MAX;
 }
 
-static bool is_stored(const char *name)
+static bool is_fd_store_name(const char *name)
 {
 	return strncmp(name, VBD_HELD_PREFIX, strlen(VBD_HELD_PREFIX)) == 0;
 }
@@ -121,7 +121,7 @@ enum vbd_status vbd_sdnotify_sockets(
 		return vbd_error_errno(err, VBD_E_BAD_VALUE, "sd_listen_fds_with_names", -count,
 			"sockets from systemd");
 	for (int i = 0; i < count && status == VBD_OK; i++) {
-		if (!is_stored(names[i]))
+		if (!is_fd_store_name(names[i]))
 			status = take_socket(SD_LISTEN_FDS_START + i, &sockets, err);
 	}
 	free_names(names);
@@ -136,7 +136,7 @@ void vbd_sdnotify_stored(void (*cb)(const char *name, int fd, void *arg), void *
 	int count = sd_listen_fds_with_names(1, &names);
 
 	for (int i = 0; i < count; i++) {
-		if (is_stored(names[i]))
+		if (is_fd_store_name(names[i]))
 			cb(names[i], SD_LISTEN_FDS_START + i, arg);
 	}
 	free_names(names);

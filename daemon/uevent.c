@@ -48,7 +48,7 @@ static const char *find_value(const char *uevent, size_t len_bytes, const char *
 	return "";
 }
 
-static void report(const char *uevent, size_t len_bytes, vbd_uevent_cb cb, void *arg)
+static void report_uevent(const char *uevent, size_t len_bytes, vbd_uevent_cb cb, void *arg)
 {
 	const char *subsystem = find_value(uevent, len_bytes, "SUBSYSTEM=");
 	const char *path = find_value(uevent, len_bytes, "DEVPATH=");
@@ -78,7 +78,7 @@ bool vbd_uevent_drain(int fd, vbd_uevent_cb cb, void *arg)
 		uevent[len] = '\0';
 		/* Only the kernel sends from port 0. */
 		if (from.nl_pid == 0)
-			report(uevent, (size_t)len, cb, arg);
+			report_uevent(uevent, (size_t)len, cb, arg);
 	}
 }
 

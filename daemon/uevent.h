@@ -33,9 +33,8 @@ bool vbd_uevent_drain(int fd, vbd_uevent_cb cb, void *arg);
 
 /*
  * Changes of network interfaces and of their addresses, as the kernel tells them by rtnetlink(7).
- * What is remembered of the GIDs and ports of RDMA devices may be out of date after any of them:
- * most have no async event of the device, such as an interface that gets another name or another
- * VLAN.
+ * After any of them, what is remembered of GIDs and ports of RDMA devices may be out of date: most
+ * changes, such as another name or VLAN of an interface, come without an async event of the device.
  */
 
 /** vbd_linkwatch_open - a descriptor that is readable after a change */
