@@ -90,7 +90,7 @@ static bool parse_unscoped(
 }
 
 /* The index of the interface with this name or number; 0: there is none. */
-static uint32_t scope_id_of(const char *scope)
+static uint32_t scope_id_by_name(const char *scope)
 {
 	uint32_t id = if_nametoindex(scope);
 	char name[IF_NAMESIZE];
@@ -113,7 +113,7 @@ bool vbd_addr_parse(const char *text, uint16_t port, struct sockaddr_storage *re
 	if (!parse_unscoped(text, &addr, &scope))
 		return false;
 	if (scope)
-		id = scope_id_of(scope);
+		id = scope_id_by_name(scope);
 	if (scope && !id)
 		return false;
 	if (scope)
@@ -124,14 +124,14 @@ bool vbd_addr_parse(const char *text, uint16_t port, struct sockaddr_storage *re
 }
 
 /* Does getaddrinfo(3) take @label, the last one of a name, for a number? */
-static bool is_number(const char *label, size_t len)
+static bool is_number_label(const char *label, size_t len)
 {
 	if (len >= 2 && label[0] == '0' && (label[1] == 'x' || label[1] == 'X'))
 		return strspn(label + 2, "0123456789abcdefABCDEF") >= len - 2;
 	return strspn(label, "0123456789") >= len;
 }
 
-static bool is_name(const char *text)
+static bool is_host_name(const char *text)
 {
 	size_t end = strlen(text), begin;
 
@@ -142,10 +142,10 @@ static bool is_name(const char *text)
 		begin--;
 	/* getaddrinfo(3) refuses all other texts that are no host names. */
 	return end > begin && !strpbrk(text, ":%/[]@ \t\r\n") &&
-	       !is_number(text + begin, end - begin);
+	       !is_number_label(text + begin, end - begin);
 }
 
-static bool is_of_host(const struct sockaddr_storage *addr)
+static bool is_host_addr(const struct sockaddr_storage *addr)
 {
 	return !vbd_sockaddr_is_any((const struct sockaddr *)addr) &&
 	       !vbd_sockaddr_is_group((const struct sockaddr *)addr);
@@ -156,7 +156,7 @@ bool vbd_addr_is_host(const char *text)
 	struct sockaddr_storage addr;
 	const char *scope;
 
-	return parse_unscoped(text, &addr, &scope) ? is_of_host(&addr) : is_name(text);
+	return parse_unscoped(text, &addr, &scope) ? is_host_addr(&addr) : is_host_name(text);
 }
 
 bool vbd_addr_is_own(const char *text)
@@ -169,7 +169,7 @@ bool vbd_addr_is_own(const char *text)
 }
 
 /* @text is an address whose interface is missing. */
-static enum vbd_status no_interface(const char *text, const char *pointer, struct vbd_error *err)
+static enum vbd_status interface_error(const char *text, const char *pointer, struct vbd_error *err)
 {
 	return vbd_error_input(
 		err, VBD_E_BAD_VALUE, pointer, "'%.80s' names no interface of this host", text);
@@ -184,7 +184,7 @@ enum vbd_status vbd_addr_read_host(const char *text, uint16_t port, const char *
 	if (vbd_addr_parse(text, port, ret_addr))
 		return VBD_OK;
 	if (strchr(text, '%'))
-		return no_interface(text, pointer, err);
+		return interface_error(text, pointer, err);
 	*ret_addr = (struct sockaddr_storage){0};
 	return VBD_OK;
 }
@@ -198,7 +198,7 @@ enum vbd_status vbd_addr_parse_own(const char *text, uint16_t port, const char *
 		return vbd_error_input(
 			err, VBD_E_BAD_VALUE, pointer, "'%.80s' " VBD_ADDR_NOT_OWN, text);
 	if (!vbd_addr_parse(text, port, &addr))
-		return no_interface(text, pointer, err);
+		return interface_error(text, pointer, err);
 	if (vbd_sockaddr_needs_scope((const struct sockaddr *)&addr))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
 			"'%.80s' is link-local: name the interface as well, as in fe80::1%%eth0",
@@ -233,7 +233,7 @@ bool vbd_addr_gid_is_group(const uint8_t gid[16])
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-static bool has(const struct vbd_addrs *addrs, const struct sockaddr_storage *addr)
+static bool addrs_contain(const struct vbd_addrs *addrs, const struct sockaddr_storage *addr)
 {
 	for (size_t i = 0; i < addrs->count; i++) {
 		if (vbd_sockaddr_is_same((const struct sockaddr *)&addrs->items[i],
@@ -244,7 +244,8 @@ static bool has(const struct vbd_addrs *addrs, const struct sockaddr_storage *ad
 }
 
 /* Add @found, with a mapped address as the IPv4 address that it is. */
-static void add(struct vbd_addrs *addrs, const struct addrinfo *found, uint16_t port, int family)
+static void add_addrinfo(
+	struct vbd_addrs *addrs, const struct addrinfo *found, uint16_t port, int family)
 {
 	struct sockaddr_storage addr = {0};
 
@@ -252,7 +253,7 @@ static void add(struct vbd_addrs *addrs, const struct addrinfo *found, uint16_t 
 		return;
 	memcpy(&addr, found->ai_addr, found->ai_addrlen);
 	vbd_addr_unmap(&addr);
-	if (addrs->count == VBD_ADDRS_MAX || !is_of_host(&addr) || has(addrs, &addr) ||
+	if (addrs->count == VBD_ADDRS_MAX || !is_host_addr(&addr) || addrs_contain(addrs, &addr) ||
 		(family != AF_UNSPEC && family != addr.ss_family))
 		return;
 	vbd_addr_set_port(&addr, port);
@@ -270,7 +271,7 @@ static int ask_resolver(
 	if (code)
 		return code;
 	for (const struct addrinfo *each = found; each; each = each->ai_next)
-		add(ret_addrs, each, port, family);
+		add_addrinfo(ret_addrs, each, port, family);
 	freeaddrinfo(found);
 	return ret_addrs->count ? 0 : EAI_NODATA;
 }
@@ -284,10 +285,11 @@ int vbd_addr_look_up(
 	if (vbd_addr_parse(host, port, &addr)) {
 		ret_addrs->items[0] = addr;
 		ret_addrs->count =
-			is_of_host(&addr) && (family == AF_UNSPEC || family == addr.ss_family);
+			is_host_addr(&addr) && (family == AF_UNSPEC || family == addr.ss_family);
 		return ret_addrs->count ? 0 : EAI_NODATA;
 	}
-	return is_name(host) ? ask_resolver(host, port, family, ret_addrs, ret_errno) : EAI_NONAME;
+	return is_host_name(host) ? ask_resolver(host, port, family, ret_addrs, ret_errno)
+				  : EAI_NONAME;
 }
 
 /* --- addresses ------------------------------------------------------------------------------- */

@@ -128,8 +128,7 @@ bool vbd_sockaddr_is_of_link(const struct sockaddr *addr);
 /** vbd_sockaddr_is_same - the same IPv4 or IPv6 address, whatever the ports are */
 bool vbd_sockaddr_is_same(const struct sockaddr *a, const struct sockaddr *b);
 
-/** vbd_sockaddr_needs_scope - a link-local IPv6 address without the interface that it is valid on
- */
+/** vbd_sockaddr_needs_scope - a link-local IPv6 address without its interface */
 bool vbd_sockaddr_needs_scope(const struct sockaddr *addr);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-static uint64_t read_ns(clockid_t clock)
+static uint64_t read_clock_ns(clockid_t clock)
 {
 	struct timespec now = {0};
 
@@ -15,38 +15,38 @@ static uint64_t read_ns(clockid_t clock)
 
 uint64_t vbd_clock_mono_ns(void)
 {
-	return read_ns(CLOCK_MONOTONIC);
+	return read_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Two readings that are further apart say too little about the clock read between them. */
+/* If two monotonic readings are further apart, the wall clock was not read close enough to them. */
 #define NOISE_NS 100000
 
 /* A smaller difference is the noise of reading two clocks. */
 #define STEP_NS 1000000
 
-/* Returns whether nothing came between the readings. */
-static bool read_offset(uint64_t *ret_offset_ns)
+/* False if so much time passed between the readings that the offset is inexact. */
+static bool read_wall_offset(uint64_t *ret_offset_ns)
 {
 	uint64_t before_ns = vbd_clock_mono_ns();
-	uint64_t wall_ns = read_ns(CLOCK_REALTIME);
+	uint64_t wall_ns = read_clock_ns(CLOCK_REALTIME);
 	uint64_t after_ns = vbd_clock_mono_ns();
 
 	*ret_offset_ns = wall_ns - before_ns;
 	return after_ns - before_ns < NOISE_NS;
 }
 
-static bool differs(uint64_t offset_ns, uint64_t held_ns)
+static bool offsets_differ(uint64_t offset_ns, uint64_t held_ns)
 {
 	return offset_ns > held_ns + STEP_NS || held_ns > offset_ns + STEP_NS;
 }
 
-/* The coarse clocks are read from memory, on any machine; a tick between them only makes the exact
- * ones be read. */
-static bool may_be_set(uint64_t held_ns)
+/* No machine needs a system call to read a coarse clock. A tick between the two reads only leads to
+ * a needless read of the exact clocks. */
+static bool clock_may_be_set(uint64_t held_ns)
 {
-	uint64_t wall_ns = read_ns(CLOCK_REALTIME_COARSE);
+	uint64_t wall_ns = read_clock_ns(CLOCK_REALTIME_COARSE);
 
-	return differs(wall_ns - read_ns(CLOCK_MONOTONIC_COARSE), held_ns);
+	return offsets_differ(wall_ns - read_clock_ns(CLOCK_MONOTONIC_COARSE), held_ns);
 }
 
 uint64_t vbd_clock_wall_of_ns(uint64_t mono_ns)
@@ -55,10 +55,10 @@ uint64_t vbd_clock_wall_of_ns(uint64_t mono_ns)
 	uint64_t held = atomic_load_explicit(&offset_ns, memory_order_relaxed);
 	uint64_t fresh;
 
-	if (held && !may_be_set(held))
+	if (held && !clock_may_be_set(held))
 		return mono_ns + held;
 	/* The first thread to see a clock that was set decides, so that all threads agree. */
-	if ((read_offset(&fresh) && differs(fresh, held)) || !held) {
+	if ((read_wall_offset(&fresh) && offsets_differ(fresh, held)) || !held) {
 		if (atomic_compare_exchange_strong(&offset_ns, &held, fresh))
 			held = fresh;
 	}

@@ -57,17 +57,17 @@ char *vbd_clock_format(uint64_t mono_ns, char text[VBD_TIME_TEXT_BYTES]);
 char *vbd_clock_format_wall(uint64_t wall_ns, char text[VBD_TIME_TEXT_BYTES]);
 
 /**
- * vbd_bucket_take - when would the bucket be full again after one is taken out?
+ * vbd_bucket_take - take a token out of a token bucket, kept as the time when it is full again
  * @full_ns: when it is full again now; 0 at first
  * @per_s:   1 or more
- * @burst:   what a full bucket holds, 1 or more
+ * @burst:   tokens in a full bucket, 1 or more
  * @now_ns:  of the monotonic clock
  *
- * Returns the new @full_ns, which the caller keeps to take one; 0 if the bucket is empty.
+ * Returns the new @full_ns, which the caller keeps; 0 and no token taken if the bucket is empty.
  */
 uint64_t vbd_bucket_take(uint64_t full_ns, uint32_t per_s, uint32_t burst, uint64_t now_ns);
 
-/** vbd_bucket_taken - how many are missing in the bucket */
+/** vbd_bucket_taken - how many tokens are missing in the bucket */
 uint64_t vbd_bucket_taken(uint64_t full_ns, uint32_t per_s, uint64_t now_ns);
 
 #endif

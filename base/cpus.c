@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Read a number; returns what follows, NULL if there is none. */
-static const char *read_number(const char *at, unsigned long *ret_number)
+static const char *parse_cpu_number(const char *at, unsigned long *ret_number)
 {
 	char *end;
 
@@ -18,14 +18,14 @@ static const char *read_number(const char *at, unsigned long *ret_number)
 }
 
 /* Read "3" or "2-5"; returns what follows, NULL if it is neither. */
-static const char *read_range(const char *at, struct vbd_cpus *cpus)
+static const char *parse_cpu_range(const char *at, struct vbd_cpus *cpus)
 {
 	unsigned long first, last;
 
-	at = read_number(at, &first);
+	at = parse_cpu_number(at, &first);
 	last = first;
 	if (at && *at == '-')
-		at = read_number(at + 1, &last);
+		at = parse_cpu_number(at + 1, &last);
 	if (!at || last < first || last - first >= VBD_CPUS_MAX - cpus->count)
 		return NULL;
 	for (unsigned long number = first; number <= last; number++)
@@ -41,7 +41,7 @@ bool vbd_cpus_parse(const char *text, struct vbd_cpus *ret_cpus)
 	if (strlen(text) >= sizeof(cpus.text))
 		return false;
 	while (at && *at) {
-		at = read_range(at, &cpus);
+		at = parse_cpu_range(at, &cpus);
 		if (at && *at)
 			at = *at == ',' && at[1] ? at + 1 : NULL;
 	}

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 
 /* Returns whether this is the first error. */
-static VBD_PRINTF(4, 0) bool record(struct vbd_error *err, enum vbd_status status,
+static VBD_PRINTF(4, 0) bool record_first_error(struct vbd_error *err, enum vbd_status status,
 	enum vbd_error_source source, const char *fmt, va_list ap)
 {
 	if (!err || err->status != VBD_OK)
@@ -22,7 +22,7 @@ enum vbd_status(vbd_error_set)(struct vbd_error *err, enum vbd_status status, co
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)record(err, status, VBD_SOURCE_NONE, fmt, ap);
+	(void)record_first_error(err, status, VBD_SOURCE_NONE, fmt, ap);
 	va_end(ap);
 	return status;
 }
@@ -94,7 +94,7 @@ enum vbd_status(vbd_error_input)(
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (record(err, status, VBD_SOURCE_INPUT, fmt, ap))
+	if (record_first_error(err, status, VBD_SOURCE_INPUT, fmt, ap))
 		(void)snprintf(err->pointer, sizeof(err->pointer), "%s", pointer);
 	va_end(ap);
 	return status;
@@ -121,7 +121,7 @@ enum vbd_status(vbd_error_param)(
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (record(err, status, VBD_SOURCE_INPUT, fmt, ap))
+	if (record_first_error(err, status, VBD_SOURCE_INPUT, fmt, ap))
 		err->param = param;
 	va_end(ap);
 	return status;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 /* Make the root with the larger key the first child of the other. */
-static struct vbd_heap_node *meld(struct vbd_heap_node *a, struct vbd_heap_node *b)
+static struct vbd_heap_node *meld_trees(struct vbd_heap_node *a, struct vbd_heap_node *b)
 {
 	struct vbd_heap_node *top = b->key < a->key ? b : a;
 	struct vbd_heap_node *below = top == a ? b : a;
@@ -17,7 +17,7 @@ static struct vbd_heap_node *meld(struct vbd_heap_node *a, struct vbd_heap_node 
 	return top;
 }
 
-static struct vbd_heap_node *take_sibling(struct vbd_heap_node **list)
+static struct vbd_heap_node *pop_sibling(struct vbd_heap_node **list)
 {
 	struct vbd_heap_node *node = *list;
 
@@ -26,8 +26,8 @@ static struct vbd_heap_node *take_sibling(struct vbd_heap_node **list)
 	return node;
 }
 
-/* Siblings become one tree: in pairs from the left, then the pairs from the right. */
-static struct vbd_heap_node *meld_all(struct vbd_heap_node *list)
+/* Meld the siblings into one tree: in pairs from the left, then the pairs from the right. */
+static struct vbd_heap_node *meld_siblings(struct vbd_heap_node *list)
 {
 	struct vbd_heap_node *pairs = NULL;
 	struct vbd_heap_node *top;
@@ -35,16 +35,16 @@ static struct vbd_heap_node *meld_all(struct vbd_heap_node *list)
 	if (!list)
 		return NULL;
 	while (list) {
-		struct vbd_heap_node *pair = take_sibling(&list);
+		struct vbd_heap_node *pair = pop_sibling(&list);
 
 		if (list)
-			pair = meld(pair, take_sibling(&list));
+			pair = meld_trees(pair, pop_sibling(&list));
 		pair->next = pairs;
 		pairs = pair;
 	}
-	top = take_sibling(&pairs);
+	top = pop_sibling(&pairs);
 	while (pairs)
-		top = meld(top, take_sibling(&pairs));
+		top = meld_trees(top, pop_sibling(&pairs));
 	return top;
 }
 
@@ -52,10 +52,10 @@ void vbd_heap_add(struct vbd_heap *heap, struct vbd_heap_node *node, uint64_t ke
 {
 	node->key = key;
 	node->queued = true;
-	heap->first = heap->first ? meld(heap->first, node) : node;
+	heap->first = heap->first ? meld_trees(heap->first, node) : node;
 }
 
-static void cut(struct vbd_heap_node *node)
+static void unlink_node(struct vbd_heap_node *node)
 {
 	if (node->before->child == node)
 		node->before->child = node->next;
@@ -71,13 +71,13 @@ void vbd_heap_remove(struct vbd_heap *heap, struct vbd_heap_node *node)
 
 	if (!node->queued)
 		return;
-	below = meld_all(node->child);
+	below = meld_siblings(node->child);
 	if (heap->first == node) {
 		heap->first = below;
 	} else {
-		cut(node);
+		unlink_node(node);
 		if (below)
-			heap->first = meld(heap->first, below);
+			heap->first = meld_trees(heap->first, below);
 	}
 	*node = (struct vbd_heap_node){0};
 }

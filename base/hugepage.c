@@ -9,7 +9,7 @@
 #define SIZES_DIR "/sys/kernel/mm/hugepages"
 
 /* Whether the kernel has pages of this size. Fills @text with all sizes that it has. */
-static bool look_up(uint64_t wanted_bytes, char *text, size_t text_bytes)
+static bool find_page_size(uint64_t wanted_bytes, char *text, size_t text_bytes)
 {
 	const struct dirent *entry;
 	bool found = false;
@@ -39,7 +39,7 @@ enum vbd_status vbd_hugepage_choose(
 	uint64_t page_size_bytes = wanted_bytes ? wanted_bytes : vbd_meminfo_bytes("Hugepagesize");
 	char sizes[120] = "";
 
-	if (page_size_bytes && look_up(page_size_bytes, sizes, sizeof(sizes))) {
+	if (page_size_bytes && find_page_size(page_size_bytes, sizes, sizeof(sizes))) {
 		*ret_page_bytes = page_size_bytes;
 		return VBD_OK;
 	}
@@ -51,8 +51,8 @@ enum vbd_status vbd_hugepage_choose(
 		sizes);
 }
 
-/* Returns @otherwise if the file is not there or has no number, as a limit that is "max". */
-static uint64_t read_number(const char *path, uint64_t otherwise)
+/* Returns @otherwise if the file is missing or has no number, as one with "max" for no limit. */
+static uint64_t read_number_file(const char *path, uint64_t otherwise)
 {
 	FILE *file = fopen(path, "re");
 	uint64_t number = otherwise;
@@ -64,17 +64,17 @@ static uint64_t read_number(const char *path, uint64_t otherwise)
 	return number;
 }
 
-static uint64_t read_count(uint64_t page_size_bytes, const char *name)
+static uint64_t read_page_count(uint64_t page_size_bytes, const char *name)
 {
 	char path[120];
 
 	(void)snprintf(path, sizeof(path), SIZES_DIR "/hugepages-%" PRIu64 "kB/%s",
 		page_size_bytes >> 10, name);
-	return read_number(path, 0);
+	return read_number_file(path, 0);
 }
 
 /* Record the limit of the hugetlb controller that @bytes more exceed in the folder of a cgroup. */
-static enum vbd_status check_cgroup(const char *dir, uint64_t page_size_bytes, uint64_t bytes,
+static enum vbd_status check_cgroup_limit(const char *dir, uint64_t page_size_bytes, uint64_t bytes,
 	const char *needed, struct vbd_error *err)
 {
 	/* Limit and usage, of cgroup v2 and of v1. */
@@ -90,7 +90,7 @@ static enum vbd_status check_cgroup(const char *dir, uint64_t page_size_bytes, u
 		for (size_t j = 0; j < 2; j++) {
 			(void)snprintf(path[j], sizeof(path[j]), "%s/hugetlb.%" PRIu64 "%cB.%s",
 				dir, page_size_bytes >> 10 * unit, " KMGT"[unit], files[i][j]);
-			numbers[j] = read_number(path[j], j ? 0 : UINT64_MAX);
+			numbers[j] = read_number_file(path[j], j ? 0 : UINT64_MAX);
 		}
 		if (numbers[0] < numbers[1] + bytes)
 			return vbd_error_set(err, VBD_E_NO_MEMORY,
@@ -100,8 +100,8 @@ static enum vbd_status check_cgroup(const char *dir, uint64_t page_size_bytes, u
 	return VBD_OK;
 }
 
-/* The same for the cgroups of this process and those above. */
-static enum vbd_status check_cgroups(
+/* The same for the cgroups of this process and all their parents. */
+static enum vbd_status check_cgroup_limits(
 	uint64_t page_size_bytes, uint64_t bytes, const char *needed, struct vbd_error *err)
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");
@@ -123,7 +123,7 @@ static enum vbd_status check_cgroups(
 			*end = '\0';
 			(void)snprintf(dir, sizeof(dir), "/sys/fs/cgroup%s%s",
 				is_v2 ? "" : "/hugetlb", path);
-			status = check_cgroup(dir, page_size_bytes, bytes, needed, err);
+			status = check_cgroup_limit(dir, page_size_bytes, bytes, needed, err);
 		}
 	}
 	if (file)
@@ -134,9 +134,9 @@ static enum vbd_status check_cgroups(
 enum vbd_status vbd_hugepage_shortage(
 	uint64_t page_size_bytes, uint64_t pages, struct vbd_error *err)
 {
-	uint64_t total = read_count(page_size_bytes, "nr_hugepages");
-	uint64_t unused = read_count(page_size_bytes, "free_hugepages");
-	uint64_t promised = read_count(page_size_bytes, "resv_hugepages");
+	uint64_t total = read_page_count(page_size_bytes, "nr_hugepages");
+	uint64_t unused = read_page_count(page_size_bytes, "free_hugepages");
+	uint64_t promised = read_page_count(page_size_bytes, "resv_hugepages");
 	uint64_t left = unused > promised ? unused - promised : 0;
 	char needed[120];
 
@@ -148,7 +148,7 @@ enum vbd_status vbd_hugepage_shortage(
 		return vbd_error_set(err, VBD_E_NO_MEMORY,
 			"%s: echo %" PRIu64 " > " SIZES_DIR "/hugepages-%" PRIu64 "kB/nr_hugepages",
 			needed, total + (pages - left), page_size_bytes >> 10);
-	if (check_cgroups(page_size_bytes, pages * page_size_bytes, needed, err))
+	if (check_cgroup_limits(page_size_bytes, pages * page_size_bytes, needed, err))
 		return VBD_E_NO_MEMORY;
 	return vbd_error_set(err, VBD_E_NO_MEMORY,
 		"%s, and the kernel refused them for another reason, as a NUMA policy", needed);

@@ -88,7 +88,7 @@ static size_t format_line(char line[VBD_LOG_LINE_BYTES], enum vbd_log_level leve
 	return len > 0 ? (size_t)len : 0;
 }
 
-static size_t format_notice(char line[VBD_LOG_LINE_BYTES], uint64_t lines)
+static size_t format_drop_notice(char line[VBD_LOG_LINE_BYTES], uint64_t lines)
 {
 	char text[TEXT_BYTES];
 
@@ -98,7 +98,7 @@ static size_t format_notice(char line[VBD_LOG_LINE_BYTES], uint64_t lines)
 	return format_line(line, VBD_LOG_WARNING, NULL, text);
 }
 
-static struct vbd_log_queue g_queue = VBD_LOG_QUEUE_INIT(STDERR_FILENO, format_notice);
+static struct vbd_log_queue g_queue = VBD_LOG_QUEUE_INIT(STDERR_FILENO, format_drop_notice);
 
 enum vbd_status vbd_log_start(struct vbd_error *err)
 {

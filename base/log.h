@@ -56,7 +56,7 @@ enum vbd_status vbd_log_start(struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_log_stop - write the lines that wait, and end the thread; see vbd_log_queue_stop() */
 void vbd_log_stop(unsigned int timeout_ms);
 
-/** vbd_log_state - how the log flows; does not block; any thread */
+/** vbd_log_state - dropped lines and failed writes of the log; does not block; any thread */
 struct vbd_log_state vbd_log_state(void);
 
 /**

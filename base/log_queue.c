@@ -22,12 +22,12 @@ struct batch {
 	char bytes[WRITE_BYTES + VBD_LOG_LINE_BYTES];
 	size_t len;
 	size_t notice_len; /* of the notice at its start; 0 for none */
-	uint64_t said;	   /* dropped lines that the notice speaks of */
+	uint64_t said;	   /* dropped lines that the notice reports */
 };
 
 /* --- the ring; under the lock ---------------------------------------------------------------- */
 
-static void drop(struct vbd_log_queue *queue, uint64_t lines, uint64_t at)
+static void drop_lines(struct vbd_log_queue *queue, uint64_t lines, uint64_t at)
 {
 	queue->state.lines_dropped += lines;
 	if (!queue->unsaid)
@@ -35,7 +35,7 @@ static void drop(struct vbd_log_queue *queue, uint64_t lines, uint64_t at)
 	queue->unsaid += lines;
 }
 
-static void append(struct vbd_log_queue *queue, const char *line, size_t len)
+static void append_line(struct vbd_log_queue *queue, const char *line, size_t len)
 {
 	size_t at = queue->last % VBD_LOG_QUEUE_BYTES;
 	size_t to_end = VBD_LOG_QUEUE_BYTES - at;
@@ -46,7 +46,7 @@ static void append(struct vbd_log_queue *queue, const char *line, size_t len)
 	/* One gap at a time: its notice counts all lines that are missing between its neighbours.
 	 */
 	if (gap_waits || queue->last - queue->first + len > VBD_LOG_QUEUE_BYTES) {
-		drop(queue, 1, queue->last);
+		drop_lines(queue, 1, queue->last);
 		return;
 	}
 	memcpy(queue->ring + at, line, part);
@@ -54,7 +54,7 @@ static void append(struct vbd_log_queue *queue, const char *line, size_t len)
 	queue->last += len;
 }
 
-static size_t whole_lines(const char *bytes, size_t len)
+static size_t len_of_whole_lines(const char *bytes, size_t len)
 {
 	while (len && bytes[len - 1] != '\n')
 		len--;
@@ -62,7 +62,7 @@ static size_t whole_lines(const char *bytes, size_t len)
 }
 
 /* Move lines from the ring into @batch, up to the next gap. */
-static void take(struct vbd_log_queue *queue, struct batch *batch)
+static void take_batch(struct vbd_log_queue *queue, struct batch *batch)
 {
 	uint64_t end = queue->last;
 	size_t at = queue->first % VBD_LOG_QUEUE_BYTES;
@@ -83,7 +83,7 @@ static void take(struct vbd_log_queue *queue, struct batch *batch)
 	part = len < VBD_LOG_QUEUE_BYTES - at ? len : VBD_LOG_QUEUE_BYTES - at;
 	memcpy(to, queue->ring + at, part);
 	memcpy(to + part, queue->ring, len - part);
-	len = whole_lines(to, len);
+	len = len_of_whole_lines(to, len);
 	queue->first += len;
 	batch->len = batch->notice_len + len;
 }
@@ -91,7 +91,7 @@ static void take(struct vbd_log_queue *queue, struct batch *batch)
 /* --- writing --------------------------------------------------------------------------------- */
 
 /* Returns 0 or an errno, and the number of bytes written in any case. */
-static int write_all(int fd, const char *bytes, size_t len, size_t *ret_written)
+static int write_bytes(int fd, const char *bytes, size_t len, size_t *ret_written)
 {
 	struct pollfd writable = {.fd = fd, .events = POLLOUT};
 	ssize_t count;
@@ -128,7 +128,7 @@ static void write_batch(struct vbd_log_queue *queue, const struct batch *batch)
 
 	queue->writing_since_ns = vbd_clock_mono_ns();
 	(void)pthread_mutex_unlock(&queue->lock);
-	rc = write_all(queue->fd, batch->bytes, batch->len, &written);
+	rc = write_bytes(queue->fd, batch->bytes, batch->len, &written);
 	(void)pthread_mutex_lock(&queue->lock);
 	queue->writing_since_ns = 0;
 	queue->state.error = rc;
@@ -138,11 +138,11 @@ static void write_batch(struct vbd_log_queue *queue, const struct batch *batch)
 		written = batch->notice_len;
 		queue->unsaid += batch->said;
 	}
-	drop(queue, count_lines(batch->bytes + written, batch->len - written), queue->first);
+	drop_lines(queue, count_lines(batch->bytes + written, batch->len - written), queue->first);
 	queue->gap_at = queue->first;
 }
 
-static int open_file(const char *path, mode_t mode)
+static int open_log_file(const char *path, mode_t mode)
 {
 	int fd =
 		open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode);
@@ -154,13 +154,13 @@ static int open_file(const char *path, mode_t mode)
 }
 
 /* Leaves the lock during the open. Only the thread changes the descriptor. */
-static void reopen_file(struct vbd_log_queue *queue)
+static void reopen_log_file(struct vbd_log_queue *queue)
 {
 	int fd, rc;
 
 	queue->reopen = false;
 	(void)pthread_mutex_unlock(&queue->lock);
-	fd = open_file(queue->path, queue->mode);
+	fd = open_log_file(queue->path, queue->mode);
 	rc = fd < 0 ? errno : 0;
 	if (fd >= 0)
 		(void)close(queue->fd);
@@ -173,7 +173,7 @@ static void reopen_file(struct vbd_log_queue *queue)
 /* --- the thread ------------------------------------------------------------------------------ */
 
 /* A notice alone waits for RETRY_MS after a failed write. */
-static void wait_for_work(struct vbd_log_queue *queue)
+static void wait_for_lines(struct vbd_log_queue *queue)
 {
 	struct timespec until;
 
@@ -194,15 +194,15 @@ static void *thread_main(void *arg)
 	(void)pthread_mutex_lock(&queue->lock);
 	for (;;) {
 		if (queue->reopen)
-			reopen_file(queue);
+			reopen_log_file(queue);
 		if (queue->first == queue->last && (!queue->unsaid || queue->state.error)) {
 			if (queue->stopping)
 				break;
-			wait_for_work(queue);
+			wait_for_lines(queue);
 			if (queue->reopen || (queue->first == queue->last && !queue->unsaid))
 				continue;
 		}
-		take(queue, &batch);
+		take_batch(queue, &batch);
 		write_batch(queue, &batch);
 	}
 	queue->ended = true;
@@ -211,17 +211,17 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-static void write_directly(struct vbd_log_queue *queue, const char *line, size_t len)
+static void write_line_now(struct vbd_log_queue *queue, const char *line, size_t len)
 {
 	struct pollfd writable = {.fd = queue->fd, .events = POLLOUT};
 	size_t written;
 
 	if (!queue->lost && poll(&writable, 1, DIRECT_TIMEOUT_MS) == 1)
-		queue->state.error = write_all(queue->fd, line, len, &written);
+		queue->state.error = write_bytes(queue->fd, line, len, &written);
 	else
 		queue->state.error = EAGAIN;
 	if (queue->state.error)
-		drop(queue, 1, queue->last);
+		drop_lines(queue, 1, queue->last);
 }
 
 /* --- for other files ------------------------------------------------------------------------- */
@@ -230,10 +230,10 @@ void vbd_log_queue_put(struct vbd_log_queue *queue, const char *line, size_t len
 {
 	(void)pthread_mutex_lock(&queue->lock);
 	if (queue->running) {
-		append(queue, line, len_bytes);
+		append_line(queue, line, len_bytes);
 		(void)pthread_cond_broadcast(&queue->changed);
 	} else {
-		write_directly(queue, line, len_bytes);
+		write_line_now(queue, line, len_bytes);
 	}
 	(void)pthread_mutex_unlock(&queue->lock);
 }
@@ -307,7 +307,7 @@ enum vbd_status vbd_log_queue_create(const char *path, mode_t mode, vbd_log_noti
 			vbd_text_path(path).text);
 	(void)pthread_mutex_init(&queue->lock, NULL);
 	queue->notice = notice;
-	queue->fd = open_file(path, mode);
+	queue->fd = open_log_file(path, mode);
 	if (queue->fd < 0) {
 		status = vbd_error_errno(
 			err, VBD_OK, "open", errno, "can't write %s", vbd_text_path(path).text);

@@ -57,7 +57,7 @@ struct vbd_log_queue {
 	uint64_t first;
 	uint64_t last;
 	uint64_t gap_at; /* where dropped lines are missing */
-	uint64_t unsaid; /* number of them */
+	uint64_t unsaid; /* dropped lines that no notice has reported yet */
 	struct vbd_log_state state;
 	uint64_t writing_since_ns;
 	char ring[VBD_LOG_QUEUE_BYTES];
@@ -127,7 +127,7 @@ void vbd_log_queue_put(struct vbd_log_queue *queue, const char *line, size_t len
  */
 void vbd_log_queue_reopen(struct vbd_log_queue *queue);
 
-/** vbd_log_queue_state - how lines flow; does not block */
+/** vbd_log_queue_state - dropped lines and failed writes; does not block */
 struct vbd_log_state vbd_log_queue_state(struct vbd_log_queue *queue);
 
 #endif

@@ -23,7 +23,7 @@
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define MODE  (S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH)
 
-static int create(size_t huge_page_bytes)
+static int create_memfd(size_t huge_page_bytes)
 {
 	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 	int fd;
@@ -38,7 +38,7 @@ static int create(size_t huge_page_bytes)
 	return fd;
 }
 
-static enum vbd_status allocate_huge(
+static enum vbd_status allocate_huge_pages(
 	int fd, size_t size_bytes, size_t huge_page_bytes, struct vbd_error *err)
 {
 	if (fallocate(fd, 0, 0, (off_t)size_bytes) == 0)
@@ -52,7 +52,7 @@ static enum vbd_status allocate_huge(
 		err, VBD_E_NO_MEMORY, "fallocate", errno, "%zu bytes of huge pages", size_bytes);
 }
 
-static enum vbd_status allocate_normal(int fd, size_t size_bytes, struct vbd_error *err)
+static enum vbd_status allocate_small_pages(int fd, size_t size_bytes, struct vbd_error *err)
 {
 	enum vbd_status status;
 	size_t at = 0;
@@ -73,9 +73,9 @@ static enum vbd_status allocate_normal(int fd, size_t size_bytes, struct vbd_err
 	return VBD_OK;
 }
 
-/* Allocate, not just set the size: a lack of memory is an error here, and not one of the first
- * access. */
-static enum vbd_status allocate(
+/* Allocate the pages, not only set the size: so a lack of memory is an error here, and not at the
+ * first access. */
+static enum vbd_status allocate_memory(
 	int fd, size_t size_bytes, size_t huge_page_bytes, struct vbd_error *err)
 {
 	enum vbd_status status = VBD_OK;
@@ -87,13 +87,13 @@ static enum vbd_status allocate(
 			"shared memory of %zu bytes", size_bytes);
 	if (status != VBD_OK)
 		return status;
-	return huge_page_bytes ? allocate_huge(fd, size_bytes, huge_page_bytes, err)
-			       : allocate_normal(fd, size_bytes, err);
+	return huge_page_bytes ? allocate_huge_pages(fd, size_bytes, huge_page_bytes, err)
+			       : allocate_small_pages(fd, size_bytes, err);
 }
 
 /* A descriptor can be opened anew through /proc/self/fd, where the mode counts: with the mode of a
  * fresh memfd, 0777, a read-only descriptor would be as good as a writable one. */
-static enum vbd_status protect(int fd, struct vbd_error *err)
+static enum vbd_status restrict_and_seal(int fd, struct vbd_error *err)
 {
 	if (fchmod(fd, MODE) != 0)
 		return vbd_error_errno(err, VBD_OK, "fchmod", errno, "shared memory");
@@ -106,13 +106,13 @@ enum vbd_status vbd_memfd_create(
 	size_t size_bytes, size_t huge_page_bytes, int *ret_fd, struct vbd_error *err)
 {
 	enum vbd_status status;
-	int fd = create(huge_page_bytes);
+	int fd = create_memfd(huge_page_bytes);
 
 	if (fd < 0)
 		return vbd_error_errno(err, VBD_OK, "memfd_create", errno, "shared memory");
-	status = allocate(fd, size_bytes, huge_page_bytes, err);
+	status = allocate_memory(fd, size_bytes, huge_page_bytes, err);
 	if (status == VBD_OK)
-		status = protect(fd, err);
+		status = restrict_and_seal(fd, err);
 	if (status == VBD_OK)
 		*ret_fd = fd;
 	else
@@ -120,7 +120,7 @@ enum vbd_status vbd_memfd_create(
 	return status;
 }
 
-static bool is_protected(int fd, const struct stat *stat)
+static bool is_restricted(int fd, const struct stat *stat)
 {
 	int flags = fcntl(fd, F_GETFL);
 
@@ -128,7 +128,7 @@ static bool is_protected(int fd, const struct stat *stat)
 	       (stat->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO)) == MODE;
 }
 
-static bool has_pages(int fd, size_t huge_page_bytes)
+static bool has_page_size(int fd, size_t huge_page_bytes)
 {
 	struct statfs fs;
 
@@ -147,13 +147,13 @@ enum vbd_status vbd_memfd_check(
 
 	if (seals < 0 || (seals & ~F_SEAL_EXEC) != SEALS || fstat(fd, &stat) != 0)
 		return vbd_error_set(err, VBD_E_BAD_VALUE, "it is not sealed memory of verbsd");
-	if (!is_protected(fd, &stat))
+	if (!is_restricted(fd, &stat))
 		return vbd_error_set(
 			err, VBD_E_BAD_VALUE, "it belongs to another user, or has another mode");
 	if ((size_t)stat.st_size != size_bytes)
 		return vbd_error_set(err, VBD_E_BAD_VALUE, "it has %lld bytes, and %zu are wanted",
 			(long long)stat.st_size, size_bytes);
-	if (!has_pages(fd, huge_page_bytes))
+	if (!has_page_size(fd, huge_page_bytes))
 		return vbd_error_set(err, VBD_E_BAD_VALUE, "it has pages of another size");
 	return VBD_OK;
 }

@@ -14,7 +14,7 @@ static const struct row rows[VBD_STATUS_COUNT] = {[VBD_OK] = {"ok", 200, "Succes
 #undef VBD_STATUS_ROW
 };
 
-static const struct row *row_of(enum vbd_status status)
+static const struct row *status_row(enum vbd_status status)
 {
 	if ((unsigned int)status >= VBD_STATUS_COUNT)
 		return &rows[VBD_E_INTERNAL];
@@ -23,12 +23,12 @@ static const struct row *row_of(enum vbd_status status)
 
 const char *vbd_status_code(enum vbd_status status)
 {
-	return row_of(status)->code;
+	return status_row(status)->code;
 }
 
 unsigned int vbd_status_http(enum vbd_status status)
 {
-	return row_of(status)->http;
+	return status_row(status)->http;
 }
 
 unsigned int vbd_status_retry_after_s(enum vbd_status status)
@@ -42,10 +42,10 @@ unsigned int vbd_status_retry_after_s(enum vbd_status status)
 
 const char *vbd_status_text(enum vbd_status status)
 {
-	return row_of(status)->text;
+	return status_row(status)->text;
 }
 
 const char *vbd_status_hint(enum vbd_status status)
 {
-	return row_of(status)->hint;
+	return status_row(status)->hint;
 }

@@ -6,9 +6,9 @@
 /**
  * vbd_std_fds_open - put /dev/null in the place of each one that is closed
  *
- * Else the next file would take its number: libuv aborts when it closes such a one, and the log is
- * written into it. Reads of standard input and writes to standard output fail as before (EBADF).
- * Ends the process if there is no /dev/null. Main thread, first in main(). Does not block.
+ * Else the next opened file gets its number: libuv aborts when it closes that, and the log goes
+ * into the file. Reads of standard input and writes to standard output fail as before (EBADF). Ends
+ * the process if there is no /dev/null. Main thread, first in main(). Does not block.
  */
 void vbd_std_fds_open(void);
 

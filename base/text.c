@@ -8,7 +8,7 @@
 
 /* Length of the UTF-8 character at @bytes, 1 to 4 bytes; 0 if the bytes are not a character. Reads
  * nothing behind a NUL. */
-static size_t character_bytes(const uint8_t *bytes, size_t len_bytes)
+static size_t utf8_char_bytes(const uint8_t *bytes, size_t len_bytes)
 {
 	static const struct {
 		uint8_t mask, lead, second_min, second_max;
@@ -45,7 +45,7 @@ void vbd_text_clean(char *text)
 	uint8_t *at = (uint8_t *)text;
 
 	while (*at) {
-		size_t len = character_bytes(at, 4);
+		size_t len = utf8_char_bytes(at, 4);
 		bool is_control = *at < ' ' || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0);
 
 		if (!len || is_control)
@@ -82,7 +82,7 @@ struct vbd_text_path vbd_text_path(const char *path)
 #define EDITS_MAX 2
 
 /* The edit distance of Levenshtein, with one row of the matrix in memory. */
-static size_t distance(const char *a, const char *b, size_t b_len, size_t *row)
+static size_t edit_distance(const char *a, const char *b, size_t b_len, size_t *row)
 {
 	for (size_t j = 0; j <= b_len; j++)
 		row[j] = j;
@@ -114,7 +114,7 @@ static size_t edits_between(const char *word, const char *name)
 
 	if (word_len >= VBD_ARRAY_LEN(row) || name_len >= VBD_ARRAY_LEN(row))
 		return SIZE_MAX;
-	edits = distance(word, name, name_len, row);
+	edits = edit_distance(word, name, name_len, row);
 	if (edits > 1 && strncmp(name, word, word_len) == 0)
 		edits = 1;
 	return edits > EDITS_MAX || edits >= name_len ? SIZE_MAX : edits;
@@ -130,7 +130,7 @@ void vbd_similar_try(struct vbd_similar *similar, const char *name)
 	similar->edits = edits;
 }
 
-static bool parse(const char *digits, int base, uint64_t *ret_value)
+static bool parse_digits(const char *digits, int base, uint64_t *ret_value)
 {
 	unsigned long long value;
 	char *end;
@@ -145,7 +145,7 @@ static bool parse(const char *digits, int base, uint64_t *ret_value)
 
 bool vbd_parse_uint(const char *text, uint64_t *ret_value)
 {
-	return isdigit((unsigned char)text[0]) && parse(text, 10, ret_value);
+	return isdigit((unsigned char)text[0]) && parse_digits(text, 10, ret_value);
 }
 
 bool vbd_parse_number(const char *text, uint64_t *ret_value)
@@ -154,7 +154,7 @@ bool vbd_parse_number(const char *text, uint64_t *ret_value)
 		return vbd_parse_uint(text, ret_value);
 	/* strtoull(3) would take a sign, spaces and a second "0x" as well. */
 	return isxdigit((unsigned char)text[2]) && text[3] != 'x' && text[3] != 'X' &&
-	       parse(text + 2, 16, ret_value);
+	       parse_digits(text + 2, 16, ret_value);
 }
 
 bool vbd_parse_size(const char *text, uint64_t *ret_bytes)
@@ -220,7 +220,7 @@ bool vbd_parse_duration(const char *text, const char *unit, uint64_t *ret_ms)
 size_t vbd_utf8_char(const void *bytes, size_t len_bytes, uint32_t *ret_code)
 {
 	const uint8_t *at = bytes;
-	size_t used = character_bytes(at, len_bytes);
+	size_t used = utf8_char_bytes(at, len_bytes);
 
 	*ret_code = used > 1 ? at[0] & 0xffU >> (used + 1) : at[0];
 	for (size_t i = 1; i < used; i++)
@@ -233,7 +233,7 @@ bool vbd_utf8_valid(const void *bytes, size_t len_bytes)
 	const uint8_t *at = bytes;
 
 	while (len_bytes) {
-		size_t used = character_bytes(at, len_bytes);
+		size_t used = utf8_char_bytes(at, len_bytes);
 
 		if (!used)
 			return false;
@@ -274,7 +274,7 @@ static const struct hidden {
 	{0xe0000, 0xe0fff, false},
 };
 
-static const struct hidden *find_hidden(uint32_t code)
+static const struct hidden *find_hidden_range(uint32_t code)
 {
 	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
 		if (code >= hidden[i].first && code <= hidden[i].last)
@@ -283,14 +283,14 @@ static const struct hidden *find_hidden(uint32_t code)
 	return NULL;
 }
 
-static bool is_shown(const void *bytes, size_t len_bytes, const char *spaces)
+static bool has_only_shown(const void *bytes, size_t len_bytes, const char *spaces)
 {
 	const uint8_t *at = bytes;
 	uint32_t code;
 
 	while (len_bytes) {
 		size_t used = vbd_utf8_char(at, len_bytes, &code);
-		const struct hidden *found = used > 1 ? find_hidden(code) : NULL;
+		const struct hidden *found = used > 1 ? find_hidden_range(code) : NULL;
 
 		if (!used || (found && (found->in_texts || !*spaces)) || code == 0x7f ||
 			(code < 0x20 && (!code || !strchr(spaces, (int)code))))
@@ -303,12 +303,12 @@ static bool is_shown(const void *bytes, size_t len_bytes, const char *spaces)
 
 bool vbd_utf8_printable(const void *bytes, size_t len_bytes)
 {
-	return is_shown(bytes, len_bytes, "\t\n\r");
+	return has_only_shown(bytes, len_bytes, "\t\n\r");
 }
 
 bool vbd_utf8_line(const void *bytes, size_t len_bytes)
 {
-	return is_shown(bytes, len_bytes, "");
+	return has_only_shown(bytes, len_bytes, "");
 }
 
 size_t vbd_utf8_length(const char *text)
