@@ -5,7 +5,7 @@
 #include "rdma/conn/conn_parts.h"
 #include "rdma/provider/provider.h"
 
-static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
+static struct vbd_conn *alloc_conn(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
 	const struct vbd_conn_ops *ops, void *ops_arg)
 {
@@ -35,7 +35,7 @@ enum vbd_status vbd_conn_create_queued(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
 	struct vbd_error *err)
 {
-	struct vbd_conn *conn = allocate(fabric, id, params, cm, timeout_ms, ops, ops_arg);
+	struct vbd_conn *conn = alloc_conn(fabric, id, params, cm, timeout_ms, ops, ops_arg);
 
 	if (!conn)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
@@ -74,7 +74,7 @@ enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 	void *ops_arg, struct vbd_conn **ret_conn, struct vbd_error *err)
 {
 	const struct vbd_cm_params cm = vbd_cm_params_default();
-	struct vbd_conn *conn = allocate(fabric, id, params, &cm, timeout_ms, ops, ops_arg);
+	struct vbd_conn *conn = alloc_conn(fabric, id, params, &cm, timeout_ms, ops, ops_arg);
 
 	if (conn)
 		conn->manual = calloc(1, sizeof(*conn->manual));
@@ -140,7 +140,7 @@ enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
 	struct vbd_error *err)
 {
-	struct vbd_conn *conn = allocate(fabric, id, params, cm, decide_timeout_ms, ops, ops_arg);
+	struct vbd_conn *conn = alloc_conn(fabric, id, params, cm, decide_timeout_ms, ops, ops_arg);
 
 	if (!conn)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
@@ -161,7 +161,7 @@ enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
 	return VBD_OK;
 }
 
-static enum vbd_status check_requested(const struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status check_state_requested(const struct vbd_conn *conn, struct vbd_error *err)
 {
 	if (vbd_conn_rule(conn->state, VBD_CONN_EV_CMD_ACCEPT)->action != VBD_CONN_DO_REFUSE)
 		return VBD_OK;
@@ -173,7 +173,7 @@ static enum vbd_status check_requested(const struct vbd_conn *conn, struct vbd_e
 enum vbd_status vbd_conn_accept(struct vbd_conn *conn, int service,
 	const struct vbd_private_data *reply, struct vbd_error *err)
 {
-	enum vbd_status status = check_requested(conn, err);
+	enum vbd_status status = check_state_requested(conn, err);
 
 	if (status)
 		return status;
@@ -192,7 +192,7 @@ enum vbd_status vbd_conn_accept(struct vbd_conn *conn, int service,
 enum vbd_status vbd_conn_reject(struct vbd_conn *conn, const struct vbd_private_data *private_data,
 	bool vendor_option, struct vbd_error *err)
 {
-	enum vbd_status status = check_requested(conn, err);
+	enum vbd_status status = check_state_requested(conn, err);
 
 	if (status)
 		return status;

@@ -70,7 +70,7 @@ enum vbd_conn_calling {
 	VBD_CONN_CALLS_RTR,	/* ibv_modify_qp to RTR */
 };
 
-/* Allocated for the time of the call: connections that are idle are many. */
+/* Allocated only while the call is under way, since most connections are idle. */
 struct vbd_conn_call {
 	struct vbd_call call;
 	struct vbd_conn *conn;
@@ -91,12 +91,12 @@ struct vbd_conn {
 	struct vbd_conn_params params;
 	struct vbd_cm_params cm; /* private data: last sent, or to be sent next */
 
-	enum vbd_conn_state state; /* written by set_state() in conn_step.c only */
-	bool reason_pending;	   /* DRAINING after a flush: a CM event may name the reason */
-	uint8_t looks_left;	   /* DRAINING after the peer's disconnect: sends may still fail */
+	enum vbd_conn_state state;    /* written by set_state() in conn_step.c only */
+	bool reason_pending;	      /* DRAINING after a flush: a CM event may name the reason */
+	uint8_t looks_left;	      /* DRAINING: looks for outstanding sends after a disconnect */
 	enum vbd_conn_state ended_in; /* the state in which the end began; valid after it */
 
-	struct vbd_conn_tries *tries; /* to connect; NULL before and after them */
+	struct vbd_conn_tries *tries; /* to connect; NULL before the first and after the last */
 	struct vbd_account account;
 	struct rdma_cm_id *cm_id;	/* NULL during a manual bring-up */
 	struct vbd_conn_manual *manual; /* NULL unless the bring-up is manual */
@@ -151,7 +151,7 @@ enum vbd_status vbd_conn_create_queued(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_begin - a connection in QUEUED is in RESOLVING_ADDR now; nothing is sent yet */
+/** vbd_conn_begin - move a connection from QUEUED to RESOLVING_ADDR; nothing is sent yet */
 void vbd_conn_begin(struct vbd_conn *conn);
 
 /**
@@ -225,7 +225,7 @@ void vbd_conn_device_removed(struct vbd_conn *conn);
 /** vbd_conn_refresh_qp - query the QP; attributes that the device doesn't report are kept */
 void vbd_conn_refresh_qp(struct vbd_conn *conn);
 
-/* The attributes of a QP in an answer may be so old. */
+/* In an answer of the API the attributes of a QP are at most this old. */
 #define VBD_QP_FRESH_NS UINT64_C(1000000)
 
 /** vbd_conn_refresh_qp_at - the same, unless the last query was less than VBD_QP_FRESH_NS before
@@ -240,8 +240,8 @@ void vbd_conn_inject_error(struct vbd_conn *conn);
 /**
  * vbd_conn_check_qp - end an established connection whose QP the device has moved to ERR
  *
- * Without a posted receive no completion tells it: a device that refuses the peer's access to
- * memory may do no more than that (rxe). An iWARP device does not report the state.
+ * Without a posted receive no completion reports the move, and a device that refuses the peer's
+ * access to memory may report it in no other way (rxe). An iWARP device does not report the state.
  */
 void vbd_conn_check_qp(struct vbd_conn *conn);
 
@@ -254,8 +254,8 @@ void vbd_conn_note(
 void vbd_conn_notef(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
 	const char *detail_fmt, ...) VBD_PRINTF(4, 5);
 
-/** vbd_conn_replaced - the connection, which has ended, gets another id; @next, which is new, has
- * its id now, and the entries of its timeline that tell of tries */
+/** vbd_conn_replaced - the ended @conn gets the id @new_id; @next, its successor, has the old id of
+ * @conn, and gets copies of its timeline entries about tries */
 void vbd_conn_replaced(struct vbd_conn *conn, uint64_t new_id, struct vbd_conn *next);
 
 /** vbd_conn_note_change - add an entry of kind QP or STATE that is a transition, and call noted().

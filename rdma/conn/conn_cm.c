@@ -14,7 +14,7 @@
 
 /* rdma_get_local_addr(3) and rdma_get_peer_addr(3) lose the scope of link-local addresses
  * (librdmacm 44). */
-static void take_addr(struct sockaddr_storage *to, const struct sockaddr *from, uint32_t scope_id)
+static void copy_addr(struct sockaddr_storage *to, const struct sockaddr *from, uint32_t scope_id)
 {
 	vbd_addr_copy(to, from);
 	if (vbd_sockaddr_needs_scope(from))
@@ -42,8 +42,8 @@ void vbd_conn_cm_take_addresses(struct vbd_conn *conn)
 {
 	uint32_t scope_id = scope_of(&conn->peer) ? scope_of(&conn->peer) : scope_of(&conn->local);
 
-	take_addr(&conn->local, vbd_pv_id_local(conn->cm_id), scope_id);
-	take_addr(&conn->peer, vbd_pv_id_peer(conn->cm_id), scope_id);
+	copy_addr(&conn->local, vbd_pv_id_local(conn->cm_id), scope_id);
+	copy_addr(&conn->peer, vbd_pv_id_peer(conn->cm_id), scope_id);
 }
 
 void vbd_conn_cm_take_scope(struct vbd_conn *conn, const char *netdev)
@@ -78,7 +78,7 @@ void vbd_conn_cm_take_peer_data(struct vbd_conn *conn, const struct vbd_pv_cm_ev
 
 /* The source: the requested address, else an address of the requested device, else, with a
  * requested port, the wildcard address. ss_family 0: none is requested. */
-static enum vbd_status choose_source(struct vbd_conn *conn, const struct sockaddr *dst,
+static enum vbd_status choose_source_addr(struct vbd_conn *conn, const struct sockaddr *dst,
 	struct sockaddr_storage *ret_src, struct vbd_error *err)
 {
 	const struct vbd_device *device;
@@ -129,7 +129,7 @@ enum vbd_status vbd_conn_cm_resolve(
 	if (!status)
 		status = vbd_reach_check_dst(fabric, dst, "dst_addr", err);
 	if (!status)
-		status = choose_source(conn, dst, &src, err);
+		status = choose_source_addr(conn, dst, &src, err);
 	if (!status)
 		status = vbd_pv_create_id(
 			&conn->account, fabric->cm_channel, &conn->tag, &conn->cm_id, err);
@@ -183,9 +183,9 @@ struct rdma_conn_param vbd_conn_cm_param(const struct vbd_conn *conn)
 	};
 }
 
-/* The peer learns why it is rejected, in the form that a listener gives its reasons; but a client
- * that rejects chooses the private data itself. */
-static void take_reject_reason(const struct vbd_conn *conn, struct vbd_private_data *data)
+/* Private data that tells the peer why verbsd rejects it (rdma/names/rejection.h). A client that
+ * rejects chooses the private data itself. */
+static void write_reject_reason(const struct vbd_conn *conn, struct vbd_private_data *data)
 {
 	const struct vbd_first_error *first = &conn->qp.first_error;
 	char text[64];
@@ -209,7 +209,7 @@ void vbd_conn_cm_reject(struct vbd_conn *conn)
 
 	/* The private data of the reply is not for the reject message. */
 	if (data->message != VBD_CM_MESSAGE_REJECT)
-		take_reject_reason(conn, data);
+		write_reject_reason(conn, data);
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, call, "");
 	/* The call fails if the peer is gone, which needs no action. */
 	if (vbd_pv_reject(conn->cm_id, conn->reject_vendor_option,
@@ -228,8 +228,8 @@ void vbd_conn_cm_disconnect(struct vbd_conn *conn)
 			     !vbd_device_is_iwarp(conn->qp.device);
 }
 
-/* An id that keeps a port that a client asked for does not wait for the peer: the next connection
- * may want the port. */
+/* A CM id with a port that a client chose is destroyed without waiting for the peer: the next
+ * connection may want that port. */
 bool vbd_conn_cm_outlives(struct vbd_conn *conn)
 {
 	struct vbd_device *device = conn->qp.device;
@@ -250,7 +250,7 @@ bool vbd_conn_cm_outlives(struct vbd_conn *conn)
 /* librdmacm has an event of its own for a device that it can't open (ucma_init_device()). */
 #define CANT_OPEN_DEVICE (-1)
 
-static void cant_open(const struct vbd_fabric *fabric, struct vbd_error *error)
+static void set_cant_open_error(const struct vbd_fabric *fabric, struct vbd_error *error)
 {
 	const struct vbd_device *failed = vbd_fabric_unopened_device(fabric, NULL);
 
@@ -261,7 +261,7 @@ static void cant_open(const struct vbd_fabric *fabric, struct vbd_error *error)
 			error, VBD_E_ADDR_ERROR, "librdmacm can't open the device of the address");
 }
 
-static void of_address(const struct vbd_fabric *fabric, struct vbd_error *error)
+static void refine_addr_error(const struct vbd_fabric *fabric, struct vbd_error *error)
 {
 	switch (error->raw) {
 	case -EMFILE:
@@ -270,7 +270,7 @@ static void of_address(const struct vbd_fabric *fabric, struct vbd_error *error)
 			"left");
 		break;
 	case CANT_OPEN_DEVICE:
-		cant_open(fabric, error);
+		set_cant_open_error(fabric, error);
 		break;
 	case -ENODEV:
 		error->hint = "Connect to an address that an interface with an RDMA device "
@@ -283,12 +283,13 @@ static void of_address(const struct vbd_fabric *fabric, struct vbd_error *error)
 	}
 }
 
-/* The kernel answers so for a program that refuses, and where a program listens on the port at
- * another address of its host (cma_ib_id_from_event() in cma.c, 6.1). Only a program says words. */
+/* The kernel sends this reason if the program rejects, and also if a program listens on this port
+ * but at another address of the host (cma_ib_id_from_event() in cma.c, 6.1). Only the rejection of
+ * a program has private data. */
 #define REJ_CONSUMER_DEFINED 28
 
-/* The private data of the rejection says why, if a verbsd made it without a client. */
-static void of_rejection(const struct vbd_pv_cm_event *event, struct vbd_error *error)
+/* The private data has the reason if a verbsd rejected and no client had asked it to. */
+static void refine_reject_error(const struct vbd_pv_cm_event *event, struct vbd_error *error)
 {
 	char words[VBD_PRIVATE_DATA_BYTES + 1] = "";
 	struct vbd_rejection rejection;
@@ -317,9 +318,9 @@ void vbd_cm_error_of_event(const struct vbd_fabric *fabric, const struct vbd_pv_
 		.raw = event->status,
 	};
 	if (event->type == RDMA_CM_EVENT_ADDR_ERROR)
-		of_address(fabric, ret_error);
+		refine_addr_error(fabric, ret_error);
 	if (event->type == RDMA_CM_EVENT_REJECTED)
-		of_rejection(event, ret_error);
+		refine_reject_error(event, ret_error);
 	(void)vbd_error_set(ret_error, status, "%s", text);
 }
 

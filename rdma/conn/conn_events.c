@@ -26,14 +26,14 @@ static const struct {
 	[RDMA_CM_EVENT_TIMEWAIT_EXIT] = {VBD_CONN_EV_TIMEWAIT_EXIT, VBD_OK},
 };
 
-/* The CM answers nothing that it was not asked. Its answer to something else would find no QP. */
-static bool is_expected(const struct vbd_conn *conn, enum vbd_conn_event event)
+/* Before rdma_connect(3) or rdma_accept(3) there is no QP for CONNECT_RESPONSE or ESTABLISHED. */
+static bool is_expected_cm_event(const struct vbd_conn *conn, enum vbd_conn_event event)
 {
 	return conn->cm_asked ||
 	       (event != VBD_CONN_EV_CONNECT_RESPONSE && event != VBD_CONN_EV_ESTABLISHED);
 }
 
-static void note_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event)
+static void record_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event)
 {
 	const char *name = vbd_cm_event_name((int)event->type);
 
@@ -46,8 +46,8 @@ static void note_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 		vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, name, "status 0");
 }
 
-/* False if the event means what it says. */
-static bool tell_meaning(
+/* Set the error of an event that means something else than its name says; else return false. */
+static bool set_error_of_meaning(
 	const struct vbd_conn *conn, const struct vbd_pv_cm_event *event, struct vbd_error *error)
 {
 	enum vbd_conn_state state = conn->state == VBD_CONN_DRAINING ? conn->ended_in : conn->state;
@@ -66,7 +66,7 @@ static bool tell_meaning(
 void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event)
 {
 	bool known = (size_t)event->type < VBD_ARRAY_LEN(cm_meanings) &&
-		     is_expected(conn, cm_meanings[event->type].event);
+		     is_expected_cm_event(conn, cm_meanings[event->type].event);
 	enum vbd_status status = known ? cm_meanings[event->type].status : VBD_E_INTERNAL;
 	struct vbd_error error;
 	const struct vbd_cause cause = {.error = status ? &error : NULL, .op = -1};
@@ -80,10 +80,10 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 	if (event->type == RDMA_CM_EVENT_REJECTED || event->type == RDMA_CM_EVENT_TIMEWAIT_EXIT)
 		conn->cm_over = true;
 	vbd_conn_cm_take_peer_data(conn, event);
-	note_cm_event(conn, event);
+	record_cm_event(conn, event);
 	if (status)
 		vbd_cm_error_of_event(conn->fabric, event, status, &error);
-	if (status && !tell_meaning(conn, event, &error) &&
+	if (status && !set_error_of_meaning(conn, event, &error) &&
 		event->type == RDMA_CM_EVENT_UNREACHABLE)
 		vbd_cm_error_of_silence(conn->qp.device, &error);
 	vbd_conn_step(
@@ -92,7 +92,7 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 
 /* The call threads. */
 
-static enum vbd_conn_event success_of(enum vbd_conn_calling what)
+static enum vbd_conn_event success_event(enum vbd_conn_calling what)
 {
 	switch (what) {
 	case VBD_CONN_CALLS_PREPARE:
@@ -106,7 +106,7 @@ static enum vbd_conn_event success_of(enum vbd_conn_calling what)
 	return VBD_CONN_EV_CALL_RETURNED;
 }
 
-static void call_returned(
+static void on_call_returned(
 	struct vbd_conn *conn, enum vbd_conn_calling what, const struct vbd_conn_call *call)
 {
 	if (what == VBD_CONN_CALLS_RTR && !call->call.cancelled && !call->status)
@@ -119,7 +119,7 @@ static void call_returned(
 	else if (call->status)
 		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &call->error);
 	else
-		vbd_conn_raise(conn, success_of(what));
+		vbd_conn_raise(conn, success_event(what));
 }
 
 void vbd_conn_on_call_done(struct vbd_call *done)
@@ -132,7 +132,7 @@ void vbd_conn_on_call_done(struct vbd_call *done)
 	conn->call = NULL;
 	if (what == VBD_CONN_CALLS_CONNECT && call->status)
 		vbd_cm_error_of_connect(&call->error);
-	call_returned(conn, what, call);
+	on_call_returned(conn, what, call);
 	free(call);
 }
 
@@ -178,7 +178,7 @@ void vbd_conn_device_removed(struct vbd_conn *conn)
 
 /* The queue pair. */
 
-static void refused(struct vbd_conn *conn, enum vbd_refusal how)
+static void raise_refusal(struct vbd_conn *conn, enum vbd_refusal how)
 {
 	if (conn->refusal < how)
 		conn->refusal = how;
@@ -191,20 +191,20 @@ void vbd_conn_check_qp(struct vbd_conn *conn)
 	if (conn->state != VBD_CONN_ESTABLISHED || conn->calling || vbd_conn_is_parking(conn) ||
 		!vbd_conn_qp_failed(conn))
 		return;
-	refused(conn, VBD_REFUSAL_QP_STATE);
+	raise_refusal(conn, VBD_REFUSAL_QP_STATE);
 	(void)vbd_error_set(&error, VBD_E_QP_FATAL,
 		"the device moved the queue pair to ERR, and nobody here had asked for that");
 	vbd_conn_step_error(conn, VBD_CONN_EV_QP_ERROR, &error);
 }
 
-static struct vbd_conn *conn_of(struct vbd_qp *qp)
+static struct vbd_conn *conn_of_qp(struct vbd_qp *qp)
 {
 	return VBD_CONTAINER_OF(qp, struct vbd_conn, qp);
 }
 
-static void on_async(struct vbd_qp *qp, int type)
+static void on_async_event(struct vbd_qp *qp, int type)
 {
-	struct vbd_conn *conn = conn_of(qp);
+	struct vbd_conn *conn = conn_of_qp(qp);
 	struct vbd_error error = {.source = VBD_SOURCE_ASYNC, .kind = type};
 
 	vbd_conn_notef(conn, VBD_TIMELINE_ASYNC_EVENT, vbd_async_event_name(type), "lqpn 0x%06x",
@@ -216,7 +216,7 @@ static void on_async(struct vbd_qp *qp, int type)
 	if (!vbd_qp_fails_by(type))
 		return;
 	if (type == IBV_EVENT_QP_REQ_ERR || type == IBV_EVENT_QP_ACCESS_ERR)
-		refused(conn, VBD_REFUSAL_ASYNC_EVENT);
+		raise_refusal(conn, VBD_REFUSAL_ASYNC_EVENT);
 	else
 		vbd_conn_refusal_disproved(conn);
 	(void)vbd_error_set(&error, VBD_E_QP_FATAL, "%s", vbd_async_event_text(type));
@@ -230,24 +230,24 @@ void vbd_conn_inject_error(struct vbd_conn *conn)
 	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "fault", "the queue pair is moved to ERR");
 	/* A device that refuses this has failed, which has its own event. */
 	if (vbd_pv_modify_qp(conn->qp.ibv_qp, &attr, IBV_QP_STATE, NULL) == VBD_OK)
-		on_async(&conn->qp, IBV_EVENT_QP_FATAL);
+		on_async_event(&conn->qp, IBV_EVENT_QP_FATAL);
 }
 
-static void check(struct vbd_qp *qp)
+static void check_qp(struct vbd_qp *qp)
 {
-	vbd_conn_check_qp(conn_of(qp));
+	vbd_conn_check_qp(conn_of_qp(qp));
 }
 
 /* The CM of iWARP moves the QP to ERR when the peer disconnects. */
-static bool device_failed_qp(const struct vbd_conn *conn)
+static bool is_failed_by_device(const struct vbd_conn *conn)
 {
 	return (conn->state == VBD_CONN_ACCEPTING || conn->state == VBD_CONN_ESTABLISHED) &&
 	       !vbd_device_is_iwarp(conn->qp.device);
 }
 
-static void on_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flushed)
+static void on_completion_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flushed)
 {
-	struct vbd_conn *conn = conn_of(qp);
+	struct vbd_conn *conn = conn_of_qp(qp);
 	const struct vbd_error *error = cause->error;
 
 	if (error->source == VBD_SOURCE_WC)
@@ -255,22 +255,22 @@ static void on_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flus
 			"%s, vendor_err %lld",
 			cause->op < 0 ? "heartbeat" : vbd_op_name((enum vbd_op)cause->op),
 			(long long)error->raw);
-	if (flushed && !vbd_conn_is_parking(conn) && device_failed_qp(conn))
-		refused(conn, VBD_REFUSAL_QP_STATE);
+	if (flushed && !vbd_conn_is_parking(conn) && is_failed_by_device(conn))
+		raise_refusal(conn, VBD_REFUSAL_QP_STATE);
 	if (vbd_conn_is_parking(conn))
 		vbd_conn_step(conn, VBD_CONN_EV_LATE_ERROR, cause);
 	else
 		vbd_conn_step(conn, flushed ? VBD_CONN_EV_FLUSHED : VBD_CONN_EV_WC_ERROR, cause);
 }
 
-static void on_drained(struct vbd_qp *qp)
+static void on_qp_drained(struct vbd_qp *qp)
 {
-	vbd_conn_drained(conn_of(qp));
+	vbd_conn_drained(conn_of_qp(qp));
 }
 
-static void on_moved(struct vbd_qp *qp, int old_state)
+static void on_qp_moved(struct vbd_qp *qp, int old_state)
 {
-	struct vbd_conn *conn = conn_of(qp);
+	struct vbd_conn *conn = conn_of_qp(qp);
 	const char *name = vbd_qp_state_name(qp->info.state);
 	char lqpn[24];
 
@@ -278,13 +278,13 @@ static void on_moved(struct vbd_qp *qp, int old_state)
 	vbd_conn_note_change(conn, VBD_TIMELINE_QP, vbd_qp_state_name(old_state), name, lqpn);
 }
 
-static void before_destroy(struct vbd_qp *qp)
+static void before_qp_destroyed(struct vbd_qp *qp)
 {
 	vbd_conn_notef(
-		conn_of(qp), VBD_TIMELINE_CALL, "ibv_destroy_qp", "lqpn 0x%06x", qp->info.lqpn);
+		conn_of_qp(qp), VBD_TIMELINE_CALL, "ibv_destroy_qp", "lqpn 0x%06x", qp->info.lqpn);
 }
 
-static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *err)
+static enum vbd_status check_conn_usable(const struct vbd_qp *qp, struct vbd_error *err)
 {
 	const struct vbd_conn *conn = VBD_CONTAINER_OF(qp, struct vbd_conn, qp);
 
@@ -302,26 +302,26 @@ static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *e
 		vbd_reason_name(conn->qp.reason));
 }
 
-static void end(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
+static void end_conn(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
 {
 	const struct vbd_cause cause = {.error = why, .op = -1, .transfer = transfer};
 	bool cancelled = why->status == VBD_E_CANCELLED;
 
 	if (cancelled)
-		vbd_conn_notef(conn_of(qp), VBD_TIMELINE_COMMAND, "cancel", "transfer %llu",
+		vbd_conn_notef(conn_of_qp(qp), VBD_TIMELINE_COMMAND, "cancel", "transfer %llu",
 			(unsigned long long)transfer);
-	vbd_conn_step(
-		conn_of(qp), cancelled ? VBD_CONN_EV_CMD_CLOSE : VBD_CONN_EV_CALL_FAILED, &cause);
+	vbd_conn_step(conn_of_qp(qp), cancelled ? VBD_CONN_EV_CMD_CLOSE : VBD_CONN_EV_CALL_FAILED,
+		&cause);
 }
 
 const struct vbd_qp_ops vbd_conn_qp_ops = {
 	.owner = "connection",
-	.check_usable = check_usable,
-	.end = end,
-	.on_error = on_error,
-	.on_async = on_async,
-	.check = check,
-	.on_drained = on_drained,
-	.moved = on_moved,
-	.before_destroy = before_destroy,
+	.check_usable = check_conn_usable,
+	.end = end_conn,
+	.on_error = on_completion_error,
+	.on_async = on_async_event,
+	.check = check_qp,
+	.on_drained = on_qp_drained,
+	.moved = on_qp_moved,
+	.before_destroy = before_qp_destroyed,
 };

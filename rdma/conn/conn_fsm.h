@@ -66,7 +66,7 @@ enum vbd_conn_state { VBD_CONN_STATE_MAP(VBD_ENUM_ROW) VBD_CONN_STATE_COUNT };
 	X(VBD_CONN_EV_QP_RTR, "qp_rtr", "the QP is ready to receive")                          \
 	X(VBD_CONN_EV_QP_UP, "qp_up", "the QP is in RTS")                                      \
 	X(VBD_CONN_EV_QP_DOWN, "qp_down", "the QP is in ERR")                                  \
-	/* ourselves */                                                                        \
+	/* verbsd itself */                                                                    \
 	X(VBD_CONN_EV_BEGIN, "begin", "its turn to connect has come")                          \
 	X(VBD_CONN_EV_TRY_FAILED, "try_failed", "a try failed, and another one follows")       \
 	X(VBD_CONN_EV_NEXT_TRY, "next_try", "the next try begins")                             \
@@ -87,39 +87,39 @@ enum vbd_conn_event { VBD_CONN_EVENT_MAP(VBD_ENUM_ROW) VBD_CONN_EVENT_COUNT };
 #define VBD_CONN_NO_EVENT VBD_CONN_EVENT_COUNT
 
 /* X(SYMBOL, name) */
-#define VBD_CONN_ACTION_MAP(X)                                                                   \
-	X(VBD_CONN_DO_IGNORE, "ignore")	  /* nothing; the note gives the reason */               \
-	X(VBD_CONN_DO_REFUSE, "refuse")	  /* a command that this state does not allow */         \
-	X(VBD_CONN_DO_BEGIN, "begin")	  /* the time limit begins */                            \
-	X(VBD_CONN_DO_RETREAT, "retreat") /* as drain, of a try that has failed */               \
-	X(VBD_CONN_DO_REST, "rest")	  /* free what the try had, wait if need be */           \
-	X(VBD_CONN_DO_TRY, "try")	  /* the next address, or the first one again */         \
-	X(VBD_CONN_DO_RESOLVE_ROUTE, "resolve_route")                                            \
-	X(VBD_CONN_DO_PREPARE, "prepare")   /* begin to register the memory of the receives */   \
-	X(VBD_CONN_DO_CONNECT, "connect")   /* make the QP, post receives, connect */            \
-	X(VBD_CONN_DO_BRING_UP, "bring_up") /* make the QP, post receives, begin to go to RTR */ \
-	X(VBD_CONN_DO_OPEN, "open")	    /* make the QP of a manual bring-up */               \
-	X(VBD_CONN_DO_ACCEPT, "accept")	    /* QP to RTS, accept */                              \
-	X(VBD_CONN_DO_REJECT, "reject")                                                          \
-	X(VBD_CONN_DO_GO_RTR, "go_rtr")	  /* QP begins to go to RTR */                           \
-	X(VBD_CONN_DO_GO_RTS, "go_rts")	  /* QP to RTS, send the RTU */                          \
-	X(VBD_CONN_DO_CONFIRM, "confirm") /* both sides are connected */                         \
-	X(VBD_CONN_DO_CONFIRM_IWARP,                                                             \
-		"confirm_iwarp")	      /* as confirm, after the kernel moved the QP */    \
-	X(VBD_CONN_DO_MOVE_QP, "move_qp")     /* a step that a client requested */               \
-	X(VBD_CONN_DO_PARK, "park")	      /* wait for the flushes of a deliberate ERR */     \
-	X(VBD_CONN_DO_PARKED, "parked")	      /* flushes collected: the QP may be reused */      \
-	X(VBD_CONN_DO_END_EMPTY, "end_empty") /* destroy the CM id; there is no QP */            \
-	X(VBD_CONN_DO_DRAIN, "drain")	      /* disconnect, QP to ERR, wait for flushes */      \
-	X(VBD_CONN_DO_GO_ON, "go_on")	      /* drain, after the call that it waited for */     \
-	X(VBD_CONN_DO_AWAIT_CAUSE,                                                               \
-		"await_cause") /* as drain, but first wait for a CM event with the reason */     \
-	X(VBD_CONN_DO_AWAIT_ERROR,                                                               \
-		"await_error") /* as drain, but sends may first say how they failed */           \
-	X(VBD_CONN_DO_NAME_CAUSE, "name_cause") /* record why the QP was flushed */              \
-	X(VBD_CONN_DO_NOTIFY, "notify")		/* rdma_notify(3): data came before the RTU */   \
-	X(VBD_CONN_DO_FORCE, "force")		/* destroy the QP without its flushes */         \
-	X(VBD_CONN_DO_FINISH, "finish")		/* destroy the QP, the CM id, the memory */      \
+#define VBD_CONN_ACTION_MAP(X)                                                                     \
+	X(VBD_CONN_DO_IGNORE, "ignore")	  /* nothing; the note gives the reason */                 \
+	X(VBD_CONN_DO_REFUSE, "refuse")	  /* a command that this state does not allow */           \
+	X(VBD_CONN_DO_BEGIN, "begin")	  /* the time limit begins */                              \
+	X(VBD_CONN_DO_RETREAT, "retreat") /* as drain, of a try that has failed */                 \
+	X(VBD_CONN_DO_REST, "rest")	  /* free what the try had, wait if need be */             \
+	X(VBD_CONN_DO_TRY, "try")	  /* the next address, or the first one again */           \
+	X(VBD_CONN_DO_RESOLVE_ROUTE, "resolve_route")                                              \
+	X(VBD_CONN_DO_PREPARE, "prepare")   /* begin to register the memory of the receives */     \
+	X(VBD_CONN_DO_CONNECT, "connect")   /* make the QP, post receives, connect */              \
+	X(VBD_CONN_DO_BRING_UP, "bring_up") /* make the QP, post receives, begin to go to RTR */   \
+	X(VBD_CONN_DO_OPEN, "open")	    /* make the QP of a manual bring-up */                 \
+	X(VBD_CONN_DO_ACCEPT, "accept")	    /* QP to RTS, accept */                                \
+	X(VBD_CONN_DO_REJECT, "reject")                                                            \
+	X(VBD_CONN_DO_GO_RTR, "go_rtr")	  /* QP begins to go to RTR */                             \
+	X(VBD_CONN_DO_GO_RTS, "go_rts")	  /* QP to RTS, send the RTU */                            \
+	X(VBD_CONN_DO_CONFIRM, "confirm") /* both sides are connected */                           \
+	X(VBD_CONN_DO_CONFIRM_IWARP,                                                               \
+		"confirm_iwarp")	  /* as confirm, after the kernel moved the QP */          \
+	X(VBD_CONN_DO_MOVE_QP, "move_qp") /* a step that a client requested */                     \
+	X(VBD_CONN_DO_PARK, "park")	  /* a client moved the QP to ERR: wait for the flushes */ \
+	X(VBD_CONN_DO_PARKED, "parked")	  /* flushes collected: the QP may be reused */            \
+	X(VBD_CONN_DO_END_EMPTY, "end_empty") /* destroy the CM id; there is no QP */              \
+	X(VBD_CONN_DO_DRAIN, "drain")	      /* disconnect, QP to ERR, wait for flushes */        \
+	X(VBD_CONN_DO_GO_ON, "go_on")	      /* drain, now that the call has returned */          \
+	X(VBD_CONN_DO_AWAIT_CAUSE,                                                                 \
+		"await_cause") /* as drain, but first wait for a CM event with the reason */       \
+	X(VBD_CONN_DO_AWAIT_ERROR,                                                                 \
+		"await_error") /* as drain, but first wait for the errors of outstanding sends */  \
+	X(VBD_CONN_DO_NAME_CAUSE, "name_cause") /* record why the QP was flushed */                \
+	X(VBD_CONN_DO_NOTIFY, "notify")		/* rdma_notify(3): data came before the RTU */     \
+	X(VBD_CONN_DO_FORCE, "force")		/* destroy the QP without its flushes */           \
+	X(VBD_CONN_DO_FINISH, "finish")		/* destroy the QP, the CM id, the memory */        \
 	X(VBD_CONN_DO_COUNT, "count")		/* a failure after the first: count it */
 
 enum vbd_conn_action { VBD_CONN_ACTION_MAP(VBD_ENUM_ROW) VBD_CONN_ACTION_COUNT };

@@ -4,7 +4,7 @@
 
 /* Possible steps. */
 
-static int state_of(enum vbd_qp_step step)
+static int qp_state_of_step(enum vbd_qp_step step)
 {
 	static const int states[VBD_QP_STEP_COUNT] = {
 #define STATE_OF(sym, json) [VBD_QP_TO_##sym] = IBV_QPS_##sym,
@@ -27,14 +27,14 @@ static const unsigned int steps[] = {
 	[IBV_QPS_ERR] = TO(RESET),
 };
 
-static unsigned int steps_from(int state)
+static unsigned int steps_from_state(int state)
 {
 	return (size_t)state < VBD_ARRAY_LEN(steps) ? steps[state] : 0;
 }
 
 static enum vbd_status refuse_step(const struct vbd_conn *conn, int to, struct vbd_error *err)
 {
-	unsigned int possible = steps_from(conn->qp.info.state);
+	unsigned int possible = steps_from_state(conn->qp.info.state);
 	char list[40] = "";
 	size_t used = 0;
 
@@ -54,7 +54,7 @@ bool vbd_conn_stepping(const struct vbd_conn *conn)
 	return vbd_conn_is_parking(conn) || conn->calling != VBD_CONN_CALLS_NOTHING;
 }
 
-static enum vbd_status check_movable(const struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status check_qp_movable(const struct vbd_conn *conn, struct vbd_error *err)
 {
 	unsigned long long id = conn->id;
 
@@ -75,7 +75,7 @@ static enum vbd_status check_step(const struct vbd_conn *conn, int to, struct vb
 {
 	struct ibv_qp_attr attr = {0};
 
-	if (!(steps_from(conn->qp.info.state) & (1U << to)))
+	if (!(steps_from_state(conn->qp.info.state) & (1U << to)))
 		return refuse_step(conn, to, err);
 	if (to == IBV_QPS_SQD)
 		return vbd_device_require(conn->qp.device, VBD_CAP_SQD, err);
@@ -99,7 +99,7 @@ bool vbd_conn_is_parking(const struct vbd_conn *conn)
 	return conn->manual && conn->manual->parking;
 }
 
-static void note_failure(struct vbd_conn *conn)
+static void record_move_failure(struct vbd_conn *conn)
 {
 	const struct vbd_error *failure = &conn->manual->failure;
 
@@ -111,15 +111,15 @@ static void note_failure(struct vbd_conn *conn)
 void vbd_conn_moved(struct vbd_conn *conn, const struct vbd_conn_call *call)
 {
 	vbd_conn_raise(conn, vbd_conn_move_finish(conn, call));
-	note_failure(conn);
+	record_move_failure(conn);
 	if (conn->state == VBD_CONN_DRAINING)
 		vbd_conn_raise(conn, VBD_CONN_EV_CALL_RETURNED);
 	else if (conn->ops->stepped)
 		conn->ops->stepped(conn, conn->ops_arg);
 }
 
-/* A failure before the call returns fails the command, not the connection. */
-static enum vbd_status run(struct vbd_conn *conn, int to, int then, struct vbd_error *err)
+/* A move that fails before this function returns fails the command, not the connection. */
+static enum vbd_status run_move(struct vbd_conn *conn, int to, int then, struct vbd_error *err)
 {
 	struct vbd_error failure;
 
@@ -127,7 +127,7 @@ static enum vbd_status run(struct vbd_conn *conn, int to, int then, struct vbd_e
 	conn->manual->then = then;
 	conn->manual->failure = (struct vbd_error){0};
 	vbd_conn_raise(conn, VBD_CONN_EV_CMD_MOVE);
-	note_failure(conn);
+	record_move_failure(conn);
 	failure = conn->manual->failure;
 	conn->manual->failure = (struct vbd_error){0};
 	if (failure.status && err)
@@ -138,8 +138,8 @@ static enum vbd_status run(struct vbd_conn *conn, int to, int then, struct vbd_e
 enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_remote *remote,
 	enum vbd_qp_step bring_to, struct vbd_error *err)
 {
-	int then = state_of(bring_to);
-	enum vbd_status status = check_movable(conn, err);
+	int then = qp_state_of_step(bring_to);
+	enum vbd_status status = check_qp_movable(conn, err);
 
 	if (!status && conn->qp.info.state != IBV_QPS_INIT)
 		return vbd_error_set(err, VBD_E_WRONG_STATE,
@@ -153,25 +153,25 @@ enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_r
 		return status;
 	conn->manual->remote = *remote;
 	conn->manual->has_remote = true;
-	/* The names are from the peer's side, as those of an event of the CM are from this one. */
+	/* @remote has the peer's limits under the peer's names: its depth is the resources here. */
 	conn->peer_responder_resources = remote->initiator_depth;
 	conn->peer_initiator_depth = remote->responder_resources;
 	conn->qp.peer_recv_size_bytes = remote->recv_size_bytes;
 	vbd_conn_notef(conn, VBD_TIMELINE_COMMAND, "remote", "qpn 0x%06x, lid %u, to %s",
 		remote->qpn, remote->lid, vbd_qp_state_name(then));
-	return run(conn, IBV_QPS_RTR, then, err);
+	return run_move(conn, IBV_QPS_RTR, then, err);
 }
 
 enum vbd_status vbd_conn_set_qp_state(
 	struct vbd_conn *conn, enum vbd_qp_step step, struct vbd_error *err)
 {
-	int state = state_of(step);
-	enum vbd_status status = check_movable(conn, err);
+	int state = qp_state_of_step(step);
+	enum vbd_status status = check_qp_movable(conn, err);
 
 	if (!status)
 		status = check_step(conn, state, err);
 	if (status)
 		return status;
 	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "qp_state", vbd_qp_state_name(state));
-	return run(conn, state, state, err);
+	return run_move(conn, state, state, err);
 }

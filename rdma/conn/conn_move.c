@@ -16,7 +16,7 @@ enum vbd_status vbd_conn_move_open(struct vbd_conn *conn, struct vbd_error *err)
 
 /* The functions below record the failure of a step in manual.failure; no event follows. */
 
-static enum vbd_conn_event go_up(struct vbd_conn *conn)
+static enum vbd_conn_event move_to_rts(struct vbd_conn *conn)
 {
 	bool was_up = conn->qp.info.state == IBV_QPS_SQD;
 
@@ -27,7 +27,7 @@ static enum vbd_conn_event go_up(struct vbd_conn *conn)
 }
 
 /* The neighbour does not answer the kernel, or has no route. */
-static bool is_unreachable(const struct vbd_error *error)
+static bool is_peer_unreachable(const struct vbd_error *error)
 {
 	return error->source == VBD_SOURCE_ERRNO &&
 	       (error->raw == ETIMEDOUT || error->raw == EHOSTUNREACH || error->raw == ENETUNREACH);
@@ -36,25 +36,25 @@ static bool is_unreachable(const struct vbd_error *error)
 enum vbd_conn_event vbd_conn_move_finish(struct vbd_conn *conn, const struct vbd_conn_call *call)
 {
 	conn->manual->failure = call->error;
-	if (call->status && is_unreachable(&call->error))
+	if (call->status && is_peer_unreachable(&call->error))
 		conn->manual->failure.status = VBD_E_ADDR_ERROR;
 	/* The connection's end may have begun during the move. */
 	if (call->status || conn->manual->then == IBV_QPS_RTR ||
 		conn->state != VBD_CONN_AWAITING_REMOTE)
 		return VBD_CONN_NO_EVENT;
-	return go_up(conn);
+	return move_to_rts(conn);
 }
 
 /* Sends wait in the channel during SQD: Soft-RoCE continues after SQD only when a work request is
  * posted (rxe_qp.c, 6.1). */
-static void go_to_sqd(struct vbd_conn *conn)
+static void move_to_sqd(struct vbd_conn *conn)
 {
 	if (vbd_conn_qp_move(conn, IBV_QPS_SQD, &conn->manual->failure) == VBD_OK)
 		vbd_channel_pause(conn->qp.channel);
 }
 
 /* RESET alone would remove posted work requests without completions. */
-static enum vbd_conn_event go_down(struct vbd_conn *conn)
+static enum vbd_conn_event move_to_err_or_reset(struct vbd_conn *conn)
 {
 	bool attached = conn->qp.channel->attached;
 	enum vbd_status status = vbd_conn_qp_move(
@@ -76,12 +76,12 @@ enum vbd_conn_event vbd_conn_move(struct vbd_conn *conn)
 		(void)!vbd_conn_qp_go_rtr(conn, &conn->manual->failure);
 		return VBD_CONN_NO_EVENT;
 	case IBV_QPS_RTS:
-		return go_up(conn);
+		return move_to_rts(conn);
 	case IBV_QPS_RESET:
 	case IBV_QPS_ERR:
-		return go_down(conn);
+		return move_to_err_or_reset(conn);
 	default:
-		go_to_sqd(conn);
+		move_to_sqd(conn);
 		return VBD_CONN_NO_EVENT;
 	}
 }

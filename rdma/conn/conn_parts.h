@@ -4,8 +4,8 @@
  *
  *   conn.c         creation, commands; conn_manual.c  commands of a manual bring-up
  *   conn_events.c  events of the CM, the QP and the layer above
- *   conn_step.c    a step through the table, and the actions; conn_end.c  those of the end;
- *                  conn_move.c  those of a manual bring-up
+ *   conn_step.c    a step through the table, and the actions; conn_move.c  those of a
+ *                  manual bring-up
  *   conn_tries.c   the addresses and the time of the tries to connect
  *   conn_qp.c      the QP, and the call that may block; conn_cm.c  the CM id and its failures
  *   conn_record.c  the record: timeline, deadline, the reason of the end
@@ -135,18 +135,17 @@ enum vbd_conn_event vbd_conn_tries_judge(struct vbd_conn *conn, enum vbd_conn_ev
  * one has to wait, TRIES_OVER if there is no time for it */
 enum vbd_conn_event vbd_conn_tries_rest(struct vbd_conn *conn);
 
-/** vbd_conn_tries_next - TRY: the next address, or the first one again, of the name looked up anew
- */
+/** vbd_conn_tries_next - TRY: the next address, or the first one again; looks a name up anew */
 enum vbd_status vbd_conn_tries_next(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_tries_settle - forget the tries of a connection that connects no more */
+/** vbd_conn_tries_settle - free the tries of a connection that no longer connects */
 void vbd_conn_tries_settle(struct vbd_conn *conn);
 
 /** vbd_conn_tries_state - the state in which the end begins: the present one, unless the error of
  * another try stands for the end */
 enum vbd_conn_state vbd_conn_tries_state(const struct vbd_conn *conn);
 
-/** vbd_conn_tries_patience_ms - the time of the deadline that passes next: a try may have a part */
+/** vbd_conn_tries_patience_ms - the length of the next deadline: of this try, or of all tries */
 uint64_t vbd_conn_tries_patience_ms(const struct vbd_conn *conn);
 
 /* --- conn_cm.c ----------------------------------------------------------------------------- */
@@ -165,8 +164,7 @@ enum vbd_status vbd_conn_cm_resolve(
 enum vbd_status vbd_conn_cm_resolve_route(
 	struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_cm_param - the argument of rdma_connect(3) or rdma_accept(3), with pointers into @conn
- */
+/** vbd_conn_cm_param - the argument of rdma_connect(3) or rdma_accept(3); points into @conn */
 struct rdma_conn_param vbd_conn_cm_param(const struct vbd_conn *conn);
 
 /** vbd_conn_cm_reject - reject the request, with the reason and the private data of @conn */
@@ -201,7 +199,7 @@ void vbd_cm_error_of_event(const struct vbd_fabric *fabric, const struct vbd_pv_
 	enum vbd_status status, struct vbd_error *ret_error);
 
 /** vbd_cm_error_of_silence - add to @error, of a peer that has not answered, that the CM of @device
- * (NULL: not known yet) may be deaf */
+ * (NULL: not known yet) may receive nothing */
 void vbd_cm_error_of_silence(const struct vbd_device *device, struct vbd_error *error);
 
 /** vbd_cm_error_of_connect - give @error, of rdma_connect(3) over iWARP, the status that its errno
@@ -211,9 +209,7 @@ void vbd_cm_error_of_connect(struct vbd_error *error);
 /* --- conn_qp.c ----------------------------------------------------------------------------- */
 
 /** vbd_conn_qp_prepare - vbd_qp_reserve() on the device of the connection, and get its memory: at
- * once, or if `calling` is set by vbd_channel_prepare() on a call thread, whose failure is in
- * call_status
- */
+ * once, or on a call thread if `calling` is set then */
 enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_qp_open - vbd_qp_open(), which the timeline notes */

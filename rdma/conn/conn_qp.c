@@ -24,7 +24,7 @@ enum vbd_status vbd_conn_call(struct vbd_conn *conn, enum vbd_conn_calling what,
 /* Packet numbers have 24 bits. */
 #define PSN_MASK 0xffffffU
 
-static enum vbd_status reserve(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status reserve_qp(struct vbd_conn *conn, struct vbd_error *err)
 {
 	struct vbd_device *device;
 	enum vbd_status status;
@@ -45,7 +45,7 @@ static enum vbd_status reserve(struct vbd_conn *conn, struct vbd_error *err)
 }
 
 /* Call thread. */
-static void prepare_work(struct vbd_call *call)
+static void prepare_channel_work(struct vbd_call *call)
 {
 	struct vbd_conn_call *of = vbd_conn_call_of(call);
 
@@ -54,10 +54,10 @@ static void prepare_work(struct vbd_call *call)
 
 enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err)
 {
-	enum vbd_status status = reserve(conn, err);
+	enum vbd_status status = reserve_qp(conn, err);
 
 	if (!status && !vbd_channel_try_prepare(conn->qp.channel))
-		status = vbd_conn_call(conn, VBD_CONN_CALLS_PREPARE, prepare_work,
+		status = vbd_conn_call(conn, VBD_CONN_CALLS_PREPARE, prepare_channel_work,
 			&(const struct vbd_conn_call){0}, err);
 	return status;
 }
@@ -92,7 +92,7 @@ enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err)
 }
 
 /* Local only: no CM message contains the limit. */
-static enum ibv_mtu capped_mtu(const struct vbd_conn *conn, enum ibv_mtu mtu)
+static enum ibv_mtu lowered_mtu(const struct vbd_conn *conn, enum ibv_mtu mtu)
 {
 	int cap = vbd_mtu_of_bytes(conn->params.path_mtu_bytes);
 
@@ -101,12 +101,12 @@ static enum ibv_mtu capped_mtu(const struct vbd_conn *conn, enum ibv_mtu mtu)
 
 /* Replace attributes of the CM, which are the peer's, by the connection's parameters. A move
  * ignores those that its mask does not name: ibv_modify_qp(3). */
-static void apply_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr)
+static void apply_conn_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr)
 {
 	const struct vbd_device_attr *limits = &conn->qp.device->attr;
 
 	attr->qp_access_flags &= vbd_mem_access_flags(conn->params.remote_access);
-	attr->path_mtu = capped_mtu(conn, attr->path_mtu);
+	attr->path_mtu = lowered_mtu(conn, attr->path_mtu);
 	/* The CM of the passive side uses the traffic class of the request instead of the
 	 * listener's ToS (kernel cm.c, 6.1). */
 	if (conn->passive && conn->cm.tos >= 0 && attr->ah_attr.is_global)
@@ -122,19 +122,19 @@ static void apply_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr)
 }
 
 /* Called before the move: packets may arrive right after it. */
-static void begin_counting(struct vbd_conn *conn, const struct ibv_qp_attr *attr)
+static void begin_packet_count(struct vbd_conn *conn, const struct ibv_qp_attr *attr)
 {
 	conn->last_psn = attr->rq_psn;
 	vbd_counter_set(&conn->qp.channel->mtu_bytes, (uint64_t)vbd_mtu_bytes((int)attr->path_mtu));
 }
 
 /*
- * The peer gets with RTR what cm_init_qp_init_attr() grants (cm.c, 6.1): before that no packet is
- * received. rdma_init_qp_attr(3) gives it with INIT, and on the side that connects not before the
- * peer has answered. So librdmacm moves there twice, and a queue pair of a pool would fit one side
+ * The move to RTR grants the peer what cm_init_qp_init_attr() grants (cm.c, 6.1): before RTR no
+ * packet is received. rdma_init_qp_attr(3) grants it with INIT, but on the connecting side only
+ * after the peer's answer. So librdmacm moves to INIT twice, and a QP of a pool would fit one side
  * only.
  */
-static void grant_access(struct ibv_qp_attr *attr, int *mask)
+static void grant_remote_access(struct ibv_qp_attr *attr, int *mask)
 {
 	attr->qp_access_flags = 0;
 	if (attr->qp_state != IBV_QPS_RTR)
@@ -145,7 +145,7 @@ static void grant_access(struct ibv_qp_attr *attr, int *mask)
 	*mask |= IBV_QP_ACCESS_FLAGS;
 }
 
-static enum vbd_status set_attributes(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
+static enum vbd_status fill_attributes(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
 	int *ret_mask, struct vbd_error *err)
 {
 	enum vbd_status status = VBD_OK;
@@ -162,30 +162,30 @@ static enum vbd_status set_attributes(struct vbd_conn *conn, int state, struct i
 	else
 		status = vbd_pv_init_qp_attr(conn->cm_id, attr, ret_mask, err);
 	if (!status && !conn->manual && !vbd_device_is_iwarp(conn->qp.device))
-		grant_access(attr, ret_mask);
+		grant_remote_access(attr, ret_mask);
 	if (!status && !conn->manual && *ret_mask & IBV_QP_PATH_MTU)
 		conn->cm_mtu_bytes = vbd_mtu_bytes((int)attr->path_mtu);
 	if (!status)
-		apply_params(conn, attr);
+		apply_conn_params(conn, attr);
 	if (!status && state == IBV_QPS_RTR && conn->params.qp.transport == VBD_TRANSPORT_UC)
-		begin_counting(conn, attr);
+		begin_packet_count(conn, attr);
 	return status;
 }
 
 /* Call thread. */
-static void rtr_work(struct vbd_call *call)
+static void move_to_rtr_work(struct vbd_call *call)
 {
 	struct vbd_conn_call *of = vbd_conn_call_of(call);
 
 	of->status = vbd_pv_modify_qp(of->conn->qp.ibv_qp, &of->attr, of->mask, &of->error);
 }
 
-static enum vbd_status call_rtr(
+static enum vbd_status call_move_to_rtr(
 	struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
 {
 	const struct vbd_conn_call args = {.attr = *attr, .mask = mask};
 
-	return vbd_conn_call(conn, VBD_CONN_CALLS_RTR, rtr_work, &args, err);
+	return vbd_conn_call(conn, VBD_CONN_CALLS_RTR, move_to_rtr_work, &args, err);
 }
 
 enum vbd_status vbd_conn_qp_go_rtr(struct vbd_conn *conn, struct vbd_error *err)
@@ -194,13 +194,13 @@ enum vbd_status vbd_conn_qp_go_rtr(struct vbd_conn *conn, struct vbd_error *err)
 	enum vbd_status status;
 	int mask;
 
-	status = set_attributes(conn, IBV_QPS_RTR, &attr, &mask, err);
+	status = fill_attributes(conn, IBV_QPS_RTR, &attr, &mask, err);
 	if (status)
 		return status;
 	/* No message of the peer of a manual bring-up says that there is one. */
 	if (conn->manual || !(mask & IBV_QP_AV) ||
 		!vbd_neighbour_is_known(conn->qp.device, &attr.ah_attr))
-		return call_rtr(conn, &attr, mask, err);
+		return call_move_to_rtr(conn, &attr, mask, err);
 	status = vbd_pv_modify_qp(conn->qp.ibv_qp, &attr, mask, err);
 	if (!status)
 		vbd_conn_qp_moved(conn, &attr, mask);
@@ -208,7 +208,7 @@ enum vbd_status vbd_conn_qp_go_rtr(struct vbd_conn *conn, struct vbd_error *err)
 }
 
 /* Whether the attributes of RTR and RTS are set. */
-static void judge(const struct vbd_conn *conn, struct vbd_qp_info *info)
+static void set_known_flags(const struct vbd_conn *conn, struct vbd_qp_info *info)
 {
 	if (!conn->manual) {
 		info->path_known = conn->established_ns != 0;
@@ -228,7 +228,7 @@ static void judge(const struct vbd_conn *conn, struct vbd_qp_info *info)
 	}
 }
 
-static void take_grh(struct vbd_conn *conn, const struct ibv_ah_attr *ah)
+static void copy_grh(struct vbd_conn *conn, const struct ibv_ah_attr *ah)
 {
 	struct vbd_qp_info *info = &conn->qp.info;
 	bool moved = !info->sgid_known || info->gid_index != ah->grh.sgid_index;
@@ -250,7 +250,7 @@ static void take_grh(struct vbd_conn *conn, const struct ibv_ah_attr *ah)
 
 /* The device of an unreliable connection reports no lost packets, but the PSN that it expects next
  * counts them. */
-static void count_lost(struct vbd_conn *conn, uint32_t rq_psn)
+static void count_lost_packets(struct vbd_conn *conn, uint32_t rq_psn)
 {
 	uint64_t came = vbd_counter_get(&conn->qp.channel->packets);
 
@@ -269,7 +269,7 @@ bool vbd_conn_qp_failed(const struct vbd_conn *conn)
 }
 
 /* Attributes that @mask says are set. */
-static void take_attributes(struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask)
+static void copy_attributes(struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask)
 {
 	struct vbd_qp_info *info = &conn->qp.info;
 
@@ -294,14 +294,14 @@ static void take_attributes(struct vbd_conn *conn, const struct ibv_qp_attr *att
 	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
 		info->initiator_depth = attr->max_rd_atomic;
 	if (mask & IBV_QP_AV)
-		take_grh(conn, &attr->ah_attr);
+		copy_grh(conn, &attr->ah_attr);
 }
 
-static void learn_device(struct vbd_conn *conn)
+static void copy_device_facts(struct vbd_conn *conn)
 {
 	conn->qp.info.iwarp = vbd_device_is_iwarp(conn->qp.device);
 	conn->qp.info.soft_roce = vbd_device_is_soft_roce(conn->qp.device);
-	judge(conn, &conn->qp.info);
+	set_known_flags(conn, &conn->qp.info);
 }
 
 void vbd_conn_qp_up(struct vbd_conn *conn)
@@ -309,14 +309,14 @@ void vbd_conn_qp_up(struct vbd_conn *conn)
 	if (conn->manual || vbd_device_is_iwarp(conn->qp.device))
 		vbd_conn_refresh_qp(conn);
 	else
-		learn_device(conn);
+		copy_device_facts(conn);
 }
 
 void vbd_conn_qp_moved(struct vbd_conn *conn, const struct ibv_qp_attr *attr, int mask)
 {
 	/* A manual bring-up asks the device for its attributes when somebody wants them. */
 	if (!conn->manual)
-		take_attributes(conn, attr, mask);
+		copy_attributes(conn, attr, mask);
 	if (mask & IBV_QP_AV)
 		vbd_neighbour_learn(conn->qp.device, &attr->ah_attr);
 	vbd_qp_moved(&conn->qp, (int)attr->qp_state);
@@ -328,14 +328,14 @@ enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_er
 	enum vbd_status status;
 	int mask;
 
-	status = set_attributes(conn, state, &attr, &mask, err);
+	status = fill_attributes(conn, state, &attr, &mask, err);
 	if (status)
 		return status;
 	if (!(mask & IBV_QP_STATE))
 		return VBD_OK;
 	status = vbd_qp_modify(&conn->qp, &attr, mask, err);
 	if (!status && !conn->manual)
-		take_attributes(conn, &attr, mask);
+		copy_attributes(conn, &attr, mask);
 	return status;
 }
 
@@ -367,10 +367,10 @@ void vbd_conn_refresh_qp(struct vbd_conn *conn)
 	 * connection is in. */
 	if (!vbd_device_is_iwarp(conn->qp.device) || attr.qp_state != IBV_QPS_RESET)
 		info->state = (int)attr.qp_state;
-	learn_device(conn);
+	copy_device_facts(conn);
 	if (!info->path_known)
 		return;
 	if (conn->params.qp.transport == VBD_TRANSPORT_UC && attr.qp_state != IBV_QPS_ERR)
-		count_lost(conn, attr.rq_psn);
-	take_attributes(conn, &attr, mask);
+		count_lost_packets(conn, attr.rq_psn);
+	copy_attributes(conn, &attr, mask);
 }

@@ -5,7 +5,7 @@
 
 #include <stdarg.h>
 
-static void notify(struct vbd_conn *conn, const struct vbd_timeline_entry *entry)
+static void notify_of_entry(struct vbd_conn *conn, const struct vbd_timeline_entry *entry)
 {
 	if (entry && conn->ops->noted)
 		conn->ops->noted(conn, entry, conn->ops_arg);
@@ -16,7 +16,7 @@ void vbd_conn_note(
 {
 	const struct vbd_timeline_note note = {.kind = kind, .what = what, .detail = detail};
 
-	notify(conn, vbd_timeline_add(&conn->timeline, &note));
+	notify_of_entry(conn, vbd_timeline_add(&conn->timeline, &note));
 }
 
 void vbd_conn_notef(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
@@ -37,7 +37,7 @@ void vbd_conn_note_change(struct vbd_conn *conn, enum vbd_timeline_kind kind, co
 	const struct vbd_timeline_note note = {
 		.kind = kind, .what = to, .from = from, .to = to, .detail = detail};
 
-	notify(conn, vbd_timeline_add(&conn->timeline, &note));
+	notify_of_entry(conn, vbd_timeline_add(&conn->timeline, &note));
 }
 
 void vbd_conn_replaced(struct vbd_conn *conn, uint64_t new_id, struct vbd_conn *next)
@@ -55,14 +55,14 @@ void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms)
 		conn->ops->set_deadline(conn, timeout_ms, conn->ops_arg);
 }
 
-/* Such an event has several reasons: this host may have failed, not the peer or its address. */
-static bool is_told_by_its_error(enum vbd_conn_event event)
+/* Events whose error has the reason: this host may have failed, not the peer or its address. */
+static bool is_reason_in_error(enum vbd_conn_event event)
 {
 	return event == VBD_CONN_EV_CALL_FAILED || event == VBD_CONN_EV_NAME_FAILED ||
 	       event == VBD_CONN_EV_ADDR_ERROR || event == VBD_CONN_EV_CMD_CLOSE;
 }
 
-static enum vbd_reason reason_of(enum vbd_conn_event event, const struct vbd_cause *cause)
+static enum vbd_reason reason_of_event(enum vbd_conn_event event, const struct vbd_cause *cause)
 {
 	static const enum vbd_reason reasons[VBD_CONN_EVENT_COUNT] = {
 		[VBD_CONN_EV_NAME_FAILED] = VBD_REASON_NAME_NOT_RESOLVED,
@@ -83,7 +83,7 @@ static enum vbd_reason reason_of(enum vbd_conn_event event, const struct vbd_cau
 
 	if (event == VBD_CONN_EV_WC_ERROR)
 		return vbd_reason_of_status(cause->error->status);
-	if (cause->error && is_told_by_its_error(event)) {
+	if (cause->error && is_reason_in_error(event)) {
 		enum vbd_reason reason = vbd_reason_of_status(cause->error->status);
 
 		return reason == VBD_REASON_LOCAL_ERROR ? VBD_REASON_RESOURCE_ERROR : reason;
@@ -94,7 +94,7 @@ static enum vbd_reason reason_of(enum vbd_conn_event event, const struct vbd_cau
 void vbd_conn_remember(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
 {
-	vbd_qp_remember(&conn->qp, reason_of(event, cause), cause);
+	vbd_qp_remember(&conn->qp, reason_of_event(event, cause), cause);
 }
 
 void vbd_conn_rename_cause(
@@ -111,7 +111,7 @@ void vbd_conn_refusal_disproved(struct vbd_conn *conn)
 		conn->refusal = VBD_REFUSAL_NONE;
 }
 
-static bool is_silence(const struct vbd_error *error)
+static bool is_peer_silence(const struct vbd_error *error)
 {
 	return error->source == VBD_SOURCE_WC &&
 	       (error->kind == IBV_WC_RETRY_EXC_ERR || error->kind == IBV_WC_RESP_TIMEOUT_ERR);
@@ -123,7 +123,7 @@ static bool explains_the_end(
 	if (event != VBD_CONN_EV_WC_ERROR)
 		return false;
 	return conn->refusal == VBD_REFUSAL_QP_STATE ||
-	       (conn->qp.reason == VBD_REASON_PEER_DISCONNECT && !is_silence(cause->error));
+	       (conn->qp.reason == VBD_REASON_PEER_DISCONNECT && !is_peer_silence(cause->error));
 }
 
 void vbd_conn_count_error(

@@ -9,8 +9,8 @@
 /* Limit of the wait for the CM event that names the reason of a flush. */
 #define CAUSE_WAIT_MS 1000
 
-/* After the peer's disconnect it is looked so often whether sends are still outstanding: for a
- * second in all. */
+/* After the peer's disconnect: interval and number of the looks for outstanding sends, one second
+ * in all. */
 #define LOOK_MS 10
 #define LOOKS	100
 
@@ -18,7 +18,7 @@
 #define INTERRUPT_AGAIN_MS 20
 
 /* There is no QP: destroy the CM id. */
-static void destroy_id(struct vbd_conn *conn)
+static void destroy_cm_id(struct vbd_conn *conn)
 {
 	vbd_conn_set_deadline(conn, 0);
 	if (!conn->cm_id)
@@ -28,9 +28,8 @@ static void destroy_id(struct vbd_conn *conn)
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "");
 }
 
-/* Every command to the worker is back: NO_EVENT while a CM event may still
- * name the reason. */
-static enum vbd_conn_event end_drained(const struct vbd_conn *conn)
+/* Every command to the worker is back; NO_EVENT while a CM event may still name the reason. */
+static enum vbd_conn_event event_of_drained(const struct vbd_conn *conn)
 {
 	if (conn->reason_pending)
 		return VBD_CONN_NO_EVENT;
@@ -38,7 +37,7 @@ static enum vbd_conn_event end_drained(const struct vbd_conn *conn)
 						 : VBD_CONN_EV_DRAINED_FAILED;
 }
 
-static enum vbd_conn_event wait_for_call(struct vbd_conn *conn)
+static enum vbd_conn_event interrupt_call(struct vbd_conn *conn)
 {
 	if (conn->call)
 		vbd_call_interrupt(conn->fabric->calls, &conn->call->call);
@@ -46,30 +45,30 @@ static enum vbd_conn_event wait_for_call(struct vbd_conn *conn)
 	return VBD_CONN_NO_EVENT;
 }
 
-static enum vbd_conn_event flush(struct vbd_conn *conn)
+static enum vbd_conn_event drain_qp(struct vbd_conn *conn)
 {
 	if (vbd_qp_is_drained(&conn->qp))
-		return end_drained(conn);
+		return event_of_drained(conn);
 	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
 	vbd_qp_drain(&conn->qp);
 	return VBD_CONN_NO_EVENT;
 }
 
 /* Without a reject the CM would give the peer no reason, and only when the id is destroyed. */
-static bool failed_to_accept(const struct vbd_conn *conn)
+static bool must_reject(const struct vbd_conn *conn)
 {
 	return conn->passive && conn->cm_id && !conn->cm_asked && !conn->peer_disconnected;
 }
 
 /* Disconnect, and move the QP to ERR: its flushes follow. */
-static enum vbd_conn_event begin_drain(struct vbd_conn *conn)
+static enum vbd_conn_event disconnect_and_drain(struct vbd_conn *conn)
 {
 	if (conn->calling)
-		return wait_for_call(conn);
-	if (failed_to_accept(conn))
+		return interrupt_call(conn);
+	if (must_reject(conn))
 		vbd_conn_cm_reject(conn);
 	vbd_conn_cm_disconnect(conn);
-	return flush(conn);
+	return drain_qp(conn);
 }
 
 /* Only the CM of iWARP moves a QP by itself. The local disconnect is postponed: the CM would report
@@ -79,8 +78,8 @@ static enum vbd_conn_event await_cause(struct vbd_conn *conn)
 	enum vbd_conn_event next;
 
 	if (!conn->cm_id || conn->calling || !vbd_device_is_iwarp(conn->qp.device))
-		return begin_drain(conn);
-	next = flush(conn);
+		return disconnect_and_drain(conn);
+	next = drain_qp(conn);
 	if (next != VBD_CONN_NO_EVENT)
 		return next;
 	conn->reason_pending = true;
@@ -93,7 +92,7 @@ static enum vbd_conn_event await_cause(struct vbd_conn *conn)
 static enum vbd_conn_event await_error(struct vbd_conn *conn)
 {
 	if (conn->calling || vbd_device_is_iwarp(conn->qp.device) || !vbd_qp_has_sends(&conn->qp))
-		return begin_drain(conn);
+		return disconnect_and_drain(conn);
 	vbd_conn_cm_disconnect(conn);
 	vbd_qp_stop(&conn->qp);
 	conn->looks_left = LOOKS;
@@ -107,10 +106,10 @@ static enum vbd_conn_event stop_awaiting_error(struct vbd_conn *conn)
 	if (!conn->looks_left)
 		return VBD_CONN_NO_EVENT;
 	conn->looks_left = 0;
-	return flush(conn);
+	return drain_qp(conn);
 }
 
-static enum vbd_conn_event look(struct vbd_conn *conn)
+static enum vbd_conn_event look_for_sends(struct vbd_conn *conn)
 {
 	if (conn->looks_left == 1 || !vbd_qp_has_sends(&conn->qp))
 		return stop_awaiting_error(conn);
@@ -120,33 +119,33 @@ static enum vbd_conn_event look(struct vbd_conn *conn)
 }
 
 /* A wait of the end is over: go on with the drain. */
-static enum vbd_conn_event end_wait(struct vbd_conn *conn)
+static enum vbd_conn_event end_cause_wait(struct vbd_conn *conn)
 {
 	if (!conn->reason_pending)
 		return stop_awaiting_error(conn);
 	conn->reason_pending = false;
 	vbd_conn_cm_disconnect(conn);
 	if (vbd_qp_is_drained(&conn->qp))
-		return end_drained(conn);
+		return event_of_drained(conn);
 	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
 	return VBD_CONN_NO_EVENT;
 }
 
 /* The deadline of a step of the end has passed. */
-static enum vbd_conn_event force_end(struct vbd_conn *conn)
+static enum vbd_conn_event on_end_deadline(struct vbd_conn *conn)
 {
 	if (conn->calling)
-		return wait_for_call(conn);
+		return interrupt_call(conn);
 	if (conn->looks_left)
-		return look(conn);
+		return look_for_sends(conn);
 	if (conn->reason_pending)
-		return end_wait(conn);
+		return end_cause_wait(conn);
 	vbd_qp_force(&conn->qp);
 	return VBD_CONN_NO_EVENT;
 }
 
-/* Give away the drained QP and the CM id. */
-static void give_away(struct vbd_conn *conn)
+/* Hand the drained QP and the CM id to a call thread, which destroys them. */
+static void release_qp_and_cm_id(struct vbd_conn *conn)
 {
 	struct rdma_cm_id *cm_id = conn->cm_id;
 
@@ -174,7 +173,7 @@ static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_
 		conn->ended_ns = vbd_clock_mono_ns();
 }
 
-static enum vbd_conn_event prepare(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_conn_event prepare_qp(struct vbd_conn *conn, struct vbd_error *err)
 {
 	/* The time for the decision is over, that for the peer's confirmation begins. */
 	if (conn->passive)
@@ -184,7 +183,7 @@ static enum vbd_conn_event prepare(struct vbd_conn *conn, struct vbd_error *err)
 	return conn->calling ? VBD_CONN_NO_EVENT : VBD_CONN_EV_PREPARED;
 }
 
-static enum vbd_status make_qp(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status open_and_attach_qp(struct vbd_conn *conn, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_conn_qp_open(conn, err);
 
@@ -199,14 +198,14 @@ static void connect_work(struct vbd_call *call)
 	of->status = vbd_pv_connect(of->conn->cm_id, &of->param, &of->error);
 }
 
-static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status make_qp_and_connect(struct vbd_conn *conn, struct vbd_error *err)
 {
 	struct rdma_conn_param param;
 	enum vbd_status status;
 
 	status = vbd_pv_set_ack_timeout(conn->cm_id, conn->params.ack_timeout, err);
 	if (!status)
-		status = make_qp(conn, err);
+		status = open_and_attach_qp(conn, err);
 	if (status)
 		return status;
 	param = vbd_conn_cm_param(conn);
@@ -219,7 +218,7 @@ static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
 		&(const struct vbd_conn_call){.param = param}, err);
 }
 
-static void confirm(struct vbd_conn *conn)
+static void confirm_established(struct vbd_conn *conn)
 {
 	conn->cm_connected = conn->cm_id != NULL;
 	if (!conn->established_ns)
@@ -230,13 +229,13 @@ static void confirm(struct vbd_conn *conn)
 }
 
 /* In RTR a message may come, but the answer of a service must wait for RTS. */
-static enum vbd_status begin_rtr(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status begin_move_to_rtr(struct vbd_conn *conn, struct vbd_error *err)
 {
 	vbd_channel_pause(conn->qp.channel);
 	return vbd_conn_qp_go_rtr(conn, err);
 }
 
-static enum vbd_status finish_rts(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status move_to_rts(struct vbd_conn *conn, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_RTS, err);
 
@@ -245,29 +244,29 @@ static enum vbd_status finish_rts(struct vbd_conn *conn, struct vbd_error *err)
 	return status;
 }
 
-static enum vbd_status go_rtr(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status go_to_rtr(struct vbd_conn *conn, struct vbd_error *err)
 {
 	/* The peer repeated its reply. */
 	if (conn->calling)
 		return VBD_OK;
 	conn->cm_connected = true;
-	return begin_rtr(conn, err);
+	return begin_move_to_rtr(conn, err);
 }
 
-static enum vbd_status go_rts(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status go_to_rts(struct vbd_conn *conn, struct vbd_error *err)
 {
-	enum vbd_status status = finish_rts(conn, err);
+	enum vbd_status status = move_to_rts(conn, err);
 
 	if (status)
 		return status;
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_establish", "");
 	status = vbd_pv_establish(conn->cm_id, err);
 	if (!status)
-		confirm(conn);
+		confirm_established(conn);
 	return status;
 }
 
-static void confirm_iwarp(struct vbd_conn *conn)
+static void confirm_iwarp_conn(struct vbd_conn *conn)
 {
 	char detail[64];
 
@@ -276,20 +275,20 @@ static void confirm_iwarp(struct vbd_conn *conn)
 		conn->qp.info.lqpn);
 	vbd_conn_note_change(conn, VBD_TIMELINE_QP, vbd_qp_state_name(IBV_QPS_INIT),
 		vbd_qp_state_name(IBV_QPS_RTS), detail);
-	confirm(conn);
+	confirm_established(conn);
 }
 
-static enum vbd_status bring_up(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status make_qp_and_go_rtr(struct vbd_conn *conn, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_pv_set_ack_timeout(conn->cm_id, conn->params.ack_timeout, err);
 
 	if (!status)
-		status = make_qp(conn, err);
-	return status ? status : begin_rtr(conn, err);
+		status = open_and_attach_qp(conn, err);
+	return status ? status : begin_move_to_rtr(conn, err);
 }
 
-/* Until its accept the kernel tells nothing of a request whose peer has given up. */
-static enum vbd_status answer_request(
+/* Before rdma_accept(3) the kernel does not report that the peer has given up its request. */
+static enum vbd_status call_accept(
 	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
 {
 	struct vbd_error fault = {0};
@@ -305,9 +304,9 @@ static enum vbd_status answer_request(
 	return status;
 }
 
-static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status go_to_rts_and_accept(struct vbd_conn *conn, struct vbd_error *err)
 {
-	enum vbd_status status = finish_rts(conn, err);
+	enum vbd_status status = move_to_rts(conn, err);
 	struct rdma_conn_param param;
 
 	if (status)
@@ -315,24 +314,24 @@ static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
 	param = vbd_conn_cm_param(conn);
 	conn->cm_asked = true;
 	/* Over iWARP rdma_disconnect waits until the peer has spoken (iw_cm_disconnect() in
-	 * core/iwcm.c, 6.1), which confirm() knows. */
+	 * core/iwcm.c, 6.1), which confirm_established() knows. */
 	conn->cm_connected = !vbd_device_is_iwarp(conn->qp.device);
 	vbd_conn_notef(conn, VBD_TIMELINE_CALL, "rdma_accept", "qp_num 0x%06x", param.qp_num);
-	return answer_request(conn->cm_id, &param, err);
+	return call_accept(conn->cm_id, &param, err);
 }
 
-static enum vbd_status notify(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status notify_cm_of_data(struct vbd_conn *conn, struct vbd_error *err)
 {
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_notify", "IBV_EVENT_COMM_EST");
 	return vbd_pv_notify_established(conn->cm_id, err);
 }
 
-static enum vbd_conn_event after(enum vbd_status status)
+static enum vbd_conn_event event_after_call(enum vbd_status status)
 {
 	return status ? VBD_CONN_EV_CALL_FAILED : VBD_CONN_NO_EVENT;
 }
 
-static enum vbd_conn_event after_rtr(const struct vbd_conn *conn, enum vbd_status status)
+static enum vbd_conn_event event_after_rtr(const struct vbd_conn *conn, enum vbd_status status)
 {
 	if (status)
 		return VBD_CONN_EV_CALL_FAILED;
@@ -340,7 +339,7 @@ static enum vbd_conn_event after_rtr(const struct vbd_conn *conn, enum vbd_statu
 }
 
 /* Returns the event that follows from @action; sets @err with CALL_FAILED. */
-static enum vbd_conn_event perform(
+static enum vbd_conn_event perform_action(
 	struct vbd_conn *conn, enum vbd_conn_action action, struct vbd_error *err)
 {
 	switch (action) {
@@ -348,37 +347,37 @@ static enum vbd_conn_event perform(
 		vbd_conn_set_deadline(conn, conn->timeout_ms);
 		break;
 	case VBD_CONN_DO_RETREAT:
-		return begin_drain(conn);
+		return disconnect_and_drain(conn);
 	case VBD_CONN_DO_REST:
-		give_away(conn);
+		release_qp_and_cm_id(conn);
 		return vbd_conn_tries_rest(conn);
 	case VBD_CONN_DO_TRY:
-		return after(vbd_conn_tries_next(conn, err));
+		return event_after_call(vbd_conn_tries_next(conn, err));
 	case VBD_CONN_DO_RESOLVE_ROUTE:
-		return after(vbd_conn_cm_resolve_route(conn, err));
+		return event_after_call(vbd_conn_cm_resolve_route(conn, err));
 	case VBD_CONN_DO_PREPARE:
-		return prepare(conn, err);
+		return prepare_qp(conn, err);
 	case VBD_CONN_DO_CONNECT:
-		return after(do_connect(conn, err));
+		return event_after_call(make_qp_and_connect(conn, err));
 	case VBD_CONN_DO_OPEN:
-		return after(vbd_conn_move_open(conn, err));
+		return event_after_call(vbd_conn_move_open(conn, err));
 	case VBD_CONN_DO_BRING_UP:
-		return after_rtr(conn, bring_up(conn, err));
+		return event_after_rtr(conn, make_qp_and_go_rtr(conn, err));
 	case VBD_CONN_DO_ACCEPT:
-		return after(do_accept(conn, err));
+		return event_after_call(go_to_rts_and_accept(conn, err));
 	case VBD_CONN_DO_REJECT:
 		vbd_conn_cm_reject(conn);
-		destroy_id(conn);
+		destroy_cm_id(conn);
 		break;
 	case VBD_CONN_DO_GO_RTR:
-		return after_rtr(conn, go_rtr(conn, err));
+		return event_after_rtr(conn, go_to_rtr(conn, err));
 	case VBD_CONN_DO_GO_RTS:
-		return after(go_rts(conn, err));
+		return event_after_call(go_to_rts(conn, err));
 	case VBD_CONN_DO_CONFIRM:
-		confirm(conn);
+		confirm_established(conn);
 		break;
 	case VBD_CONN_DO_CONFIRM_IWARP:
-		confirm_iwarp(conn);
+		confirm_iwarp_conn(conn);
 		break;
 	case VBD_CONN_DO_MOVE_QP:
 		return vbd_conn_move(conn);
@@ -386,27 +385,27 @@ static enum vbd_conn_event perform(
 		vbd_conn_move_park(conn);
 		break;
 	case VBD_CONN_DO_PARKED:
-		return after(vbd_conn_move_parked(conn, err));
+		return event_after_call(vbd_conn_move_parked(conn, err));
 	case VBD_CONN_DO_END_EMPTY:
-		destroy_id(conn);
+		destroy_cm_id(conn);
 		break;
 	case VBD_CONN_DO_DRAIN:
 	case VBD_CONN_DO_GO_ON:
-		return begin_drain(conn);
+		return disconnect_and_drain(conn);
 	case VBD_CONN_DO_AWAIT_CAUSE:
 		return await_cause(conn);
 	case VBD_CONN_DO_AWAIT_ERROR:
 		return await_error(conn);
 	case VBD_CONN_DO_NAME_CAUSE:
-		return end_wait(conn);
+		return end_cause_wait(conn);
 	case VBD_CONN_DO_COUNT:
 		return stop_awaiting_error(conn);
 	case VBD_CONN_DO_NOTIFY:
-		return after(notify(conn, err));
+		return event_after_call(notify_cm_of_data(conn, err));
 	case VBD_CONN_DO_FORCE:
-		return force_end(conn);
+		return on_end_deadline(conn);
 	case VBD_CONN_DO_FINISH:
-		give_away(conn);
+		release_qp_and_cm_id(conn);
 		break;
 	case VBD_CONN_DO_IGNORE:
 	case VBD_CONN_DO_REFUSE:
@@ -459,7 +458,7 @@ void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struc
 		}
 		set_state(conn, rule->next, event);
 		error = (struct vbd_error){0};
-		event = perform(conn, rule->action, &error);
+		event = perform_action(conn, rule->action, &error);
 		follow_up = (struct vbd_cause){.op = -1};
 		if (event == VBD_CONN_EV_CALL_FAILED)
 			follow_up.error = &error;
@@ -475,7 +474,7 @@ void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struc
 
 void vbd_conn_drained(struct vbd_conn *conn)
 {
-	vbd_conn_raise(conn, end_drained(conn));
+	vbd_conn_raise(conn, event_of_drained(conn));
 }
 
 void vbd_conn_step_error(

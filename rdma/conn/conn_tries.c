@@ -6,7 +6,7 @@
 struct vbd_conn_tries {
 	struct vbd_tries plan;
 	struct vbd_conn_params params; /* as asked for: a device may lower some */
-	bool recalled;		       /* the error in `plan` stands for the end */
+	bool recalled;		       /* the error in `plan` is the reason of the end */
 	/* These are of the failed try whose error is in `plan`. */
 	enum vbd_conn_event event;
 	enum vbd_conn_state state;
@@ -15,8 +15,8 @@ struct vbd_conn_tries {
 	uint8_t port_num;
 };
 
-/* NULL without memory. The deadline of the whole is set, and no other one was yet. */
-static struct vbd_conn_tries *tries_of(struct vbd_conn *conn)
+/* Allocates the tries if need be; NULL without memory. Only the deadline of all is set yet. */
+static struct vbd_conn_tries *need_tries(struct vbd_conn *conn)
 {
 	struct vbd_conn_tries *tries = conn->tries;
 
@@ -31,8 +31,8 @@ static struct vbd_conn_tries *tries_of(struct vbd_conn *conn)
 	return tries;
 }
 
-/* Clients see the time of the whole. */
-static void set_timer(struct vbd_conn *conn, uint64_t ms)
+/* Clients are shown the deadline of all tries, not of one. */
+static void set_try_timer(struct vbd_conn *conn, uint64_t ms)
 {
 	conn->deadline_ms = conn->timeout_ms;
 	conn->deadline_since_ns = conn->tries->plan.began_ns;
@@ -54,8 +54,8 @@ enum vbd_conn_state vbd_conn_tries_state(const struct vbd_conn *conn)
 
 /* --- the end of a try ------------------------------------------------------------------------ */
 
-/* A try that may end so has reached nothing that is worth keeping. Over iWARP requests are flushed
- * before a rejection. */
+/* May the event end the try, so that another one follows? Over iWARP requests are flushed before a
+ * rejection. */
 static bool ends_try(enum vbd_conn_event event, const struct vbd_error *why)
 {
 	return event == VBD_CONN_EV_NAME_FAILED || event == VBD_CONN_EV_CALL_FAILED ||
@@ -69,7 +69,7 @@ static bool is_trying(enum vbd_conn_state state)
 	       state == VBD_CONN_CONNECTING;
 }
 
-static void note_failure(struct vbd_conn *conn, const struct vbd_error *error)
+static void record_try_failure(struct vbd_conn *conn, const struct vbd_error *error)
 {
 	const struct sockaddr_storage *tried = vbd_tries_addr(&conn->tries->plan);
 	char addr[VBD_ADDR_TEXT_BYTES] = "";
@@ -80,7 +80,7 @@ static void note_failure(struct vbd_conn *conn, const struct vbd_error *error)
 		error ? error->text : "a work request was flushed");
 }
 
-static void keep_failure(
+static void keep_best_failure(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_error *error)
 {
 	struct vbd_conn_tries *tries = conn->tries;
@@ -97,7 +97,7 @@ static void keep_failure(
 }
 
 /* No try follows. @event: of the last one */
-static enum vbd_conn_event end_tries(
+static enum vbd_conn_event choose_end_event(
 	struct vbd_conn *conn, enum vbd_conn_event event, struct vbd_cause *cause)
 {
 	struct vbd_conn_tries *tries = conn->tries;
@@ -123,26 +123,26 @@ enum vbd_conn_event vbd_conn_tries_judge(struct vbd_conn *conn, enum vbd_conn_ev
 	if (!tries)
 		return event;
 	if (event == VBD_CONN_EV_TRIES_OVER)
-		*ret_blamed = end_tries(conn, event, cause);
+		*ret_blamed = choose_end_event(conn, event, cause);
 	if (tries->plan.resting && event == VBD_CONN_EV_DEADLINE)
 		return VBD_CONN_EV_NEXT_TRY;
 	if (!is_trying(conn->state) || !ends_try(event, cause->error))
 		return event;
 	again = vbd_tries_go_on(&tries->plan, event == VBD_CONN_EV_DEADLINE, cause->error);
 	if (again || tries->plan.named || tries->plan.count > 1)
-		note_failure(conn, cause->error);
+		record_try_failure(conn, cause->error);
 	if (!again) {
-		*ret_blamed = end_tries(conn, event, cause);
+		*ret_blamed = choose_end_event(conn, event, cause);
 		return event;
 	}
-	keep_failure(conn, event, cause->error);
+	keep_best_failure(conn, event, cause->error);
 	return VBD_CONN_EV_TRY_FAILED;
 }
 
 /* --- the next try ---------------------------------------------------------------------------- */
 
-/* Forget the try that has failed, except why. */
-static void reset(struct vbd_conn *conn)
+/* Forget the failed try, except its error. */
+static void reset_failed_try(struct vbd_conn *conn)
 {
 	vbd_qp_renew(&conn->qp);
 	conn->params = conn->tries->params;
@@ -165,7 +165,7 @@ enum vbd_conn_event vbd_conn_tries_rest(struct vbd_conn *conn)
 	struct vbd_tries *plan = &conn->tries->plan;
 	uint64_t rest_ms = vbd_tries_rest_ms(plan);
 
-	reset(conn);
+	reset_failed_try(conn);
 	/* A port of the client's choice is free when a call thread has destroyed the CM id. */
 	if (conn->cm.src_port)
 		rest_ms = VBD_TRIES_REST_MS;
@@ -174,31 +174,31 @@ enum vbd_conn_event vbd_conn_tries_rest(struct vbd_conn *conn)
 	if (!rest_ms)
 		return VBD_CONN_EV_NEXT_TRY;
 	plan->resting = true;
-	set_timer(conn, rest_ms);
+	set_try_timer(conn, rest_ms);
 	return VBD_CONN_NO_EVENT;
 }
 
-static enum vbd_status begin(struct vbd_conn *conn, struct vbd_error *err)
+static enum vbd_status begin_try(struct vbd_conn *conn, struct vbd_error *err)
 {
 	struct vbd_tries *plan = &conn->tries->plan;
 	uint64_t ms = vbd_tries_begin(plan);
 
 	vbd_timeline_make_way(&conn->timeline);
-	/* The deadline of the whole is set already. */
+	/* The deadline of all tries is set already. */
 	if (plan->count > 1 || plan->slice_ms)
-		set_timer(conn, ms);
+		set_try_timer(conn, ms);
 	return vbd_conn_cm_resolve(conn, (const struct sockaddr *)vbd_tries_addr(plan), err);
 }
 
 enum vbd_status vbd_conn_tries_begin(struct vbd_conn *conn, const struct sockaddr_storage *addrs,
 	size_t count, bool named, struct vbd_error *err)
 {
-	struct vbd_conn_tries *tries = tries_of(conn);
+	struct vbd_conn_tries *tries = need_tries(conn);
 
 	if (!tries)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
 	vbd_tries_set(&tries->plan, addrs, count, named);
-	return begin(conn, err);
+	return begin_try(conn, err);
 }
 
 enum vbd_status vbd_conn_tries_next(struct vbd_conn *conn, struct vbd_error *err)
@@ -206,14 +206,14 @@ enum vbd_status vbd_conn_tries_next(struct vbd_conn *conn, struct vbd_error *err
 	struct vbd_tries *plan = &conn->tries->plan;
 
 	if (vbd_tries_next(plan, conn->ops->look_up != NULL))
-		return begin(conn, err);
-	set_timer(conn, vbd_tries_left_ms(plan) + 1);
+		return begin_try(conn, err);
+	set_try_timer(conn, vbd_tries_left_ms(plan) + 1);
 	return conn->ops->look_up(conn, conn->ops_arg, err);
 }
 
 void vbd_conn_tries_name_failed(struct vbd_conn *conn)
 {
-	struct vbd_conn_tries *tries = tries_of(conn);
+	struct vbd_conn_tries *tries = need_tries(conn);
 
 	if (tries)
 		tries->plan.named = true;

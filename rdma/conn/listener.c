@@ -32,7 +32,7 @@ static enum vbd_status choose_addr(const struct vbd_fabric *fabric, const struct
 	return VBD_OK;
 }
 
-static enum vbd_status check_device(const struct vbd_cm_listener *listener,
+static enum vbd_status check_bound_device(const struct vbd_cm_listener *listener,
 	const struct vbd_cm_params *cm, struct vbd_error *err)
 {
 	const char *device = vbd_device_of_id(&listener->fabric->devices, listener->cm_id);
@@ -44,7 +44,7 @@ static enum vbd_status check_device(const struct vbd_cm_listener *listener,
 		device ? device : "none", cm->device);
 }
 
-static enum vbd_status open_id(struct vbd_cm_listener *listener, const struct sockaddr *addr,
+static enum vbd_status listen_at(struct vbd_cm_listener *listener, const struct sockaddr *addr,
 	const struct vbd_cm_params *cm, int backlog, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_cm_set_options(listener->cm_id, cm, err);
@@ -54,14 +54,14 @@ static enum vbd_status open_id(struct vbd_cm_listener *listener, const struct so
 		status = vbd_source_judge_bind(
 			vbd_interfaces_known(listener->fabric), addr, "port", &error, err);
 	if (!status)
-		status = check_device(listener, cm, err);
+		status = check_bound_device(listener, cm, err);
 	if (!status)
 		status = vbd_pv_listen(listener->cm_id, backlog, err);
 	return status;
 }
 
 /* The address may be that of a device which this process could not open. */
-static void add_failed_device(
+static void append_failed_device(
 	const struct vbd_fabric *fabric, enum vbd_status status, struct vbd_error *err)
 {
 	const struct vbd_device *failed = vbd_fabric_unopened_device(fabric, NULL);
@@ -93,9 +93,9 @@ enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vb
 			&listener->cm_id, err);
 	if (status)
 		return status;
-	status = open_id(listener, (const struct sockaddr *)&own, cm, backlog, err);
+	status = listen_at(listener, (const struct sockaddr *)&own, cm, backlog, err);
 	if (status) {
-		add_failed_device(fabric, status, err);
+		append_failed_device(fabric, status, err);
 		vbd_cm_listener_close(listener);
 		return status;
 	}
@@ -143,7 +143,7 @@ enum vbd_status vbd_cm_request_check(const struct vbd_fabric *fabric,
 		port.port_num, name, port.active_mtu_bytes);
 }
 
-static void reject(
+static void reject_request(
 	const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *request, const char *reason)
 {
 	uint8_t len = reason ? (uint8_t)strlen(reason) : 0;
@@ -162,7 +162,7 @@ void vbd_cm_listener_on_cm_event(
 	/* ADDR_CHANGE is a hint only: rdma_get_cm_event(3). */
 	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		if (!listener->ops->request(listener, event, listener->ops_arg, &reason))
-			reject(listener->fabric, event, reason);
+			reject_request(listener->fabric, event, reason);
 	} else if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 		/* The kernel waits until the id is destroyed. */
 		vbd_cm_listener_close(listener);

@@ -11,17 +11,17 @@
 /* LIDs from here on are multicast (IBTA 4.1.3). */
 #define LID_MULTICAST 0xc000
 
-static bool is_zero(const uint8_t gid[16])
+static bool is_zero_gid(const uint8_t gid[16])
 {
 	static const uint8_t none[16];
 
 	return memcmp(gid, none, sizeof(none)) == 0;
 }
 
-static enum vbd_status check_address(const struct vbd_manual_local *local,
+static enum vbd_status check_peer_address(const struct vbd_manual_local *local,
 	const struct vbd_manual_remote *remote, struct vbd_error *err)
 {
-	bool global = !is_zero(remote->gid), group = vbd_addr_gid_is_group(remote->gid);
+	bool global = !is_zero_gid(remote->gid), group = vbd_addr_gid_is_group(remote->gid);
 
 	if (local->infiniband && (remote->lid == 0 || remote->lid >= LID_MULTICAST))
 		return vbd_error_param(err, VBD_E_BAD_VALUE, "lid",
@@ -55,7 +55,7 @@ static uint32_t vbd_manual_path_mtu_bytes(
 
 /* A receiver drops packets of another length than its own path MTU, so the sender retries for
  * nothing; and RoCE v1 and v2 are different protocols. */
-static enum vbd_status check_contradiction(const struct vbd_manual_local *local,
+static enum vbd_status check_compatible(const struct vbd_manual_local *local,
 	enum vbd_qp_transport transport, const struct vbd_manual_remote *remote,
 	struct vbd_error *err)
 {
@@ -82,12 +82,12 @@ enum vbd_status vbd_manual_check_remote(const struct vbd_manual_local *local,
 	enum vbd_qp_transport transport, const struct vbd_manual_remote *remote,
 	struct vbd_error *err)
 {
-	enum vbd_status status = check_address(local, remote, err);
+	enum vbd_status status = check_peer_address(local, remote, err);
 
-	return status ? status : check_contradiction(local, transport, remote, err);
+	return status ? status : check_compatible(local, transport, remote, err);
 }
 
-static void set_path(const struct vbd_conn_manual *manual, struct ibv_ah_attr *ah)
+static void fill_path(const struct vbd_conn_manual *manual, struct ibv_ah_attr *ah)
 {
 	const struct vbd_manual_local *local = &manual->local;
 	const struct vbd_manual_remote *remote = &manual->remote;
@@ -97,7 +97,7 @@ static void set_path(const struct vbd_conn_manual *manual, struct ibv_ah_attr *a
 		.sl = remote->sl,
 		.port_num = local->port_num,
 		/* RoCE needs the GRH; InfiniBand only across subnets. */
-		.is_global = !local->infiniband || !is_zero(remote->gid),
+		.is_global = !local->infiniband || !is_zero_gid(remote->gid),
 	};
 	if (!ah->is_global)
 		return;
@@ -110,7 +110,7 @@ static void set_path(const struct vbd_conn_manual *manual, struct ibv_ah_attr *a
 	memcpy(ah->grh.dgid.raw, remote->gid, sizeof(remote->gid));
 }
 
-static int to_init(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,
+static int fill_init_attr(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,
 	struct ibv_qp_attr *attr)
 {
 	attr->pkey_index = manual->local.pkey_index;
@@ -122,12 +122,12 @@ static int to_init(const struct vbd_conn_manual *manual, enum vbd_qp_transport t
 	return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
 }
 
-static int to_rtr(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,
+static int fill_rtr_attr(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,
 	struct ibv_qp_attr *attr)
 {
 	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 
-	set_path(manual, &attr->ah_attr);
+	fill_path(manual, &attr->ah_attr);
 	attr->path_mtu = (enum ibv_mtu)vbd_mtu_of_bytes(
 		vbd_manual_path_mtu_bytes(&manual->local, &manual->remote));
 	attr->dest_qp_num = manual->remote.qpn;
@@ -137,7 +137,7 @@ static int to_rtr(const struct vbd_conn_manual *manual, enum vbd_qp_transport tr
 	return mask;
 }
 
-static int to_rts(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,
+static int fill_rts_attr(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,
 	int old_state, struct ibv_qp_attr *attr)
 {
 	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
@@ -156,13 +156,13 @@ void vbd_manual_attributes(const struct vbd_conn_manual *manual, enum vbd_qp_tra
 {
 	switch (attr->qp_state) {
 	case IBV_QPS_INIT:
-		*ret_mask = to_init(manual, transport, attr);
+		*ret_mask = fill_init_attr(manual, transport, attr);
 		return;
 	case IBV_QPS_RTR:
-		*ret_mask = to_rtr(manual, transport, attr);
+		*ret_mask = fill_rtr_attr(manual, transport, attr);
 		return;
 	case IBV_QPS_RTS:
-		*ret_mask = to_rts(manual, transport, old_state, attr);
+		*ret_mask = fill_rts_attr(manual, transport, old_state, attr);
 		return;
 	case IBV_QPS_SQD:
 		attr->en_sqd_async_notify = 1;

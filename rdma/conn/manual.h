@@ -43,7 +43,7 @@ struct vbd_manual_params {
 	bool stay_in_reset;   /* else vbd_conn_open_manual() moves the QP to INIT */
 };
 
-/* A depth of which the peer told nothing; as a limit it is none. */
+/* A depth that the peer has not told; as a limit it means no limit. */
 #define VBD_DEPTH_UNKNOWN UINT8_MAX
 
 /* Local attributes for the peer, and attributes of the port. */

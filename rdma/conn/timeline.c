@@ -12,7 +12,7 @@
 
 VBD_ENUM_NAMES(vbd_timeline_kind_name, enum vbd_timeline_kind, VBD_TIMELINE_KIND_MAP)
 
-static bool make_room(struct vbd_timeline *timeline)
+static bool grow_entries(struct vbd_timeline *timeline)
 {
 	struct vbd_timeline_entry **entries;
 	uint32_t capacity;
@@ -62,7 +62,7 @@ static struct vbd_timeline_entry *make_entry(const struct vbd_timeline_note *not
 struct vbd_timeline_entry *vbd_timeline_add(
 	struct vbd_timeline *timeline, const struct vbd_timeline_note *note)
 {
-	struct vbd_timeline_entry *entry = make_room(timeline) ? make_entry(note) : NULL;
+	struct vbd_timeline_entry *entry = grow_entries(timeline) ? make_entry(note) : NULL;
 
 	if (entry)
 		timeline->entries[timeline->count++] = entry;
@@ -71,17 +71,17 @@ struct vbd_timeline_entry *vbd_timeline_add(
 	return entry;
 }
 
-static bool is_try(const struct vbd_timeline_entry *entry, const char *what)
+static bool is_try_entry(const struct vbd_timeline_entry *entry, const char *what)
 {
 	return entry->kind == VBD_TIMELINE_TRY && strcmp(entry->what, what) == 0;
 }
 
-static uint32_t count_tries(const struct vbd_timeline *timeline)
+static uint32_t count_waiting(const struct vbd_timeline *timeline)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < timeline->count; i++)
-		count += is_try(timeline->entries[i], VBD_TIMELINE_WAITING);
+		count += is_try_entry(timeline->entries[i], VBD_TIMELINE_WAITING);
 	return count;
 }
 
@@ -89,7 +89,7 @@ void vbd_timeline_drop(struct vbd_timeline *timeline, const char *what)
 {
 	uint32_t i = timeline->count;
 
-	while (i && !is_try(timeline->entries[i - 1], what))
+	while (i && !is_try_entry(timeline->entries[i - 1], what))
 		i--;
 	if (!i)
 		return;
@@ -100,7 +100,7 @@ void vbd_timeline_drop(struct vbd_timeline *timeline, const char *what)
 }
 
 /* Put the last entry in front of all behind @at. */
-static void move_last(struct vbd_timeline *timeline, uint32_t at)
+static void move_last_to(struct vbd_timeline *timeline, uint32_t at)
 {
 	struct vbd_timeline_entry *last = timeline->entries[timeline->count - 1];
 
@@ -111,7 +111,7 @@ static void move_last(struct vbd_timeline *timeline, uint32_t at)
 
 void vbd_timeline_carry_tries(struct vbd_timeline *timeline, const struct vbd_timeline *before)
 {
-	uint32_t left = count_tries(before), at = 0;
+	uint32_t left = count_waiting(before), at = 0;
 
 	for (uint32_t i = 0; i < before->count; i++) {
 		const struct vbd_timeline_entry *tried = before->entries[i];
@@ -119,13 +119,13 @@ void vbd_timeline_carry_tries(struct vbd_timeline *timeline, const struct vbd_ti
 			.kind = tried->kind, .what = tried->what, .detail = tried->detail};
 		struct vbd_timeline_entry *copy;
 
-		if (!is_try(tried, VBD_TIMELINE_WAITING) || left-- > VBD_TIMELINE_TRIES_MAX)
+		if (!is_try_entry(tried, VBD_TIMELINE_WAITING) || left-- > VBD_TIMELINE_TRIES_MAX)
 			continue;
 		copy = vbd_timeline_add(timeline, &note);
 		if (!copy)
 			continue;
 		copy->at_ns = tried->at_ns;
-		move_last(timeline, at++);
+		move_last_to(timeline, at++);
 	}
 }
 

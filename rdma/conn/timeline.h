@@ -12,7 +12,7 @@
 
 #define VBD_TIMELINE_MAX 96
 
-/* Entries about earlier tries: a connection has room for its own. */
+/* Most entries about earlier tries: the rest is for the connection's own entries. */
 #define VBD_TIMELINE_TRIES_MAX 20
 
 /* X(SYMBOL, json name) */
