@@ -8,7 +8,7 @@
 
 #include <signal.h>
 
-/* Calls of two libraries, which keep nothing large on the stack. */
+/* The threads only call librdmacm and libibverbs, which keep nothing large on the stack. */
 #define STACK_BYTES (256UL * 1024)
 
 /* Ignored by default, so that it harms nothing when it comes from elsewhere. */
@@ -31,15 +31,15 @@ const char *vbd_lane_name(enum vbd_lane lane)
 	return lanes[lane].name;
 }
 
-static void on_interrupt(int signum)
+static void ignore_signal(int signum)
 {
 	(void)signum; /* the system call returns EINTR, which is all */
 }
 
 /* Without SA_RESTART, or the kernel would begin the interrupted call again. */
-static void take_signal(void)
+static void install_handler(void)
 {
-	struct sigaction action = {.sa_handler = on_interrupt};
+	struct sigaction action = {.sa_handler = ignore_signal};
 	sigset_t set;
 
 	(void)sigemptyset(&action.sa_mask);
@@ -50,7 +50,7 @@ static void take_signal(void)
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-static struct vbd_call *next_call(struct vbd_call_lane *lane)
+static struct vbd_call *wait_for_call(struct vbd_call_lane *lane)
 {
 	struct vbd_call *call;
 
@@ -71,7 +71,7 @@ static struct vbd_call *next_call(struct vbd_call_lane *lane)
 	return call;
 }
 
-static void send_back(struct vbd_calls *calls, struct vbd_call *call)
+static void send_call_back(struct vbd_calls *calls, struct vbd_call *call)
 {
 	call->running = false;
 	call->item.kind = VBD_CONTROL_CALL_DONE;
@@ -92,12 +92,12 @@ static void *thread_main(void *arg)
 	(void)snprintf(name, sizeof(name), "verbsd-%s", lanes[lane - calls->lanes].name);
 	(void)pthread_setname_np(pthread_self(), name);
 	(void)pthread_mutex_lock(&calls->lock);
-	while ((call = next_call(lane))) {
+	while ((call = wait_for_call(lane))) {
 		(void)pthread_mutex_unlock(&calls->lock);
 		call->work(call);
 		(void)pthread_mutex_lock(&calls->lock);
 		/* Inside the lock: a call is never missing from the load and from the mailbox. */
-		send_back(calls, call);
+		send_call_back(calls, call);
 		lane->running--;
 		lane->moved_ns = vbd_clock_mono_ns();
 		(void)pthread_mutex_unlock(&calls->lock);
@@ -138,7 +138,7 @@ enum vbd_status vbd_calls_create(
 		vbd_list_init(&calls->lanes[i].queue);
 		(void)pthread_cond_init(&calls->lanes[i].wake, NULL);
 	}
-	take_signal();
+	install_handler();
 	for (unsigned int i = 0; i < VBD_LANE_COUNT && !errnum; i++)
 		errnum = add_thread(&calls->lanes[i]);
 	if (errnum) {
@@ -194,7 +194,7 @@ void vbd_call_start(struct vbd_calls *calls, struct vbd_call *call, enum vbd_lan
 }
 
 /* Doubles the threads, so that a second or two are enough for any number of stuck calls. */
-static int add_to_stuck(struct vbd_call_lane *lane, unsigned int most, uint64_t now_ns)
+static int add_threads_if_stuck(struct vbd_call_lane *lane, unsigned int most, uint64_t now_ns)
 {
 	unsigned int missing = lane->queued > lane->idle ? lane->queued - lane->idle : 0;
 	int errnum = 0;
@@ -214,7 +214,7 @@ void vbd_calls_check(struct vbd_calls *calls, uint64_t now_ns)
 
 	(void)pthread_mutex_lock(&calls->lock);
 	for (unsigned int i = 0; i < VBD_LANE_COUNT && !errnum; i++)
-		errnum = add_to_stuck(&calls->lanes[i], lanes[i].most, now_ns);
+		errnum = add_threads_if_stuck(&calls->lanes[i], lanes[i].most, now_ns);
 	(void)pthread_mutex_unlock(&calls->lock);
 	if (errnum)
 		vbd_log(VBD_LOG_WARNING, "calls", "pthread_create: errno %d", errnum);
@@ -223,7 +223,7 @@ void vbd_calls_check(struct vbd_calls *calls, uint64_t now_ns)
 /* librdmacm uses the member `srq` of an id only for SRQs that it has made itself. Here the member
  * leads to the call for the id that is under way, and then links ids that wait: a list that needs
  * no memory. */
-static void append_id(struct vbd_calls *calls, struct rdma_cm_id *id)
+static void queue_id(struct vbd_calls *calls, struct rdma_cm_id *id)
 {
 	if (calls->first_id)
 		calls->last_id->srq = (struct ibv_srq *)(void *)id;
@@ -232,7 +232,7 @@ static void append_id(struct vbd_calls *calls, struct rdma_cm_id *id)
 	calls->last_id = id;
 }
 
-static struct rdma_cm_id *take_id(struct vbd_calls *calls)
+static struct rdma_cm_id *dequeue_id(struct vbd_calls *calls)
 {
 	struct rdma_cm_id *id = calls->first_id;
 
@@ -249,21 +249,21 @@ static void destroy_id_work(struct vbd_call *call)
 	vbd_pv_destroy_id(NULL, VBD_CONTAINER_OF(call, struct vbd_id_end, call)->id);
 }
 
-static void start_id_end(struct vbd_calls *calls, struct vbd_id_end *end);
+static void start_id_destruction(struct vbd_calls *calls, struct vbd_id_end *end);
 
 static void on_id_destroyed(struct vbd_call *call)
 {
 	struct vbd_id_end *end = VBD_CONTAINER_OF(call, struct vbd_id_end, call);
 
 	end->id = NULL;
-	start_id_end(call->calls, end);
+	start_id_destruction(call->calls, end);
 	if (call->calls->id_ended)
 		call->calls->id_ended(call->calls->id_ended_arg);
 }
 
-static void start_id_end(struct vbd_calls *calls, struct vbd_id_end *end)
+static void start_id_destruction(struct vbd_calls *calls, struct vbd_id_end *end)
 {
-	end->id = take_id(calls);
+	end->id = dequeue_id(calls);
 	if (!end->id)
 		return;
 	end->number = ++calls->ids_taken;
@@ -272,13 +272,13 @@ static void start_id_end(struct vbd_calls *calls, struct vbd_id_end *end)
 	vbd_call_start(calls, &end->call, VBD_LANE_END);
 }
 
-static void destroy_id(struct vbd_calls *calls, struct rdma_cm_id *id)
+static void queue_and_destroy_id(struct vbd_calls *calls, struct rdma_cm_id *id)
 {
 	calls->ids_given++;
-	append_id(calls, id);
+	queue_id(calls, id);
 	for (size_t i = 0; i < VBD_IDS_AT_ONCE && calls->first_id; i++) {
 		if (!calls->id_ends[i].id)
-			start_id_end(calls, &calls->id_ends[i]);
+			start_id_destruction(calls, &calls->id_ends[i]);
 	}
 }
 
@@ -312,7 +312,7 @@ static void on_id_call_done(struct vbd_call *call)
 	if (made->error.status)
 		vbd_log(VBD_LOG_DEBUG, "calls", "%s", made->error.text);
 	if (made->destroy)
-		destroy_id(call->calls, made->id);
+		queue_and_destroy_id(call->calls, made->id);
 	else if (made->error.status && made->failed)
 		made->failed(tag, &made->error);
 	else if (made->error.status)
@@ -361,7 +361,7 @@ void vbd_calls_end_id(struct vbd_calls *calls, struct vbd_account *account, stru
 	if (id->srq)
 		((struct id_call *)(void *)id->srq)->destroy = true;
 	else
-		destroy_id(calls, id);
+		queue_and_destroy_id(calls, id);
 }
 
 uint64_t vbd_calls_newest_id(const struct vbd_calls *calls)
@@ -387,7 +387,7 @@ void vbd_call_interrupt(struct vbd_calls *calls, struct vbd_call *call)
 		vbd_list_remove(&call->link);
 		calls->lanes[call->lane].queued--;
 		call->cancelled = true;
-		send_back(calls, call);
+		send_call_back(calls, call);
 		vbd_mailbox_poke(calls->control);
 	}
 	(void)pthread_mutex_unlock(&calls->lock);

@@ -34,7 +34,7 @@ static void plan_memory(struct vbd_channel *channel, struct vbd_pd *pd)
 	channel->pd = pd;
 }
 
-static enum vbd_status allocate(
+static enum vbd_status allocate_channel(
 	struct vbd_worker *worker, struct vbd_channel **ret_channel, struct vbd_error *err)
 {
 	struct vbd_channel *channel = calloc(1, sizeof(*channel));
@@ -82,7 +82,7 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	struct vbd_channel **ret_channel, struct vbd_error *err)
 {
 	struct vbd_channel *channel;
-	enum vbd_status status = allocate(cq->worker, &channel, err);
+	enum vbd_status status = allocate_channel(cq->worker, &channel, err);
 
 	if (status)
 		return status;
@@ -178,10 +178,9 @@ void vbd_channel_resume(struct vbd_channel *channel)
 	uint64_t sent = vbd_counter_get(&channel->resumes_sent);
 
 	vbd_counter_set(&channel->paused, 0);
-	/* A channel that had nothing to send meanwhile needs no command. There is one resume
-	 * command, which is not sent again while the worker has it. The fence ensures that either
-	 * we see that it was taken and that the channel stands still, or the worker sees `paused`
-	 * as 0. */
+	/* A channel that had nothing to send meanwhile needs no command. The worker has
+	 * resume_command while resumes_sent and resumes_taken differ. The fence ensures that either
+	 * this thread sees the new resumes_taken and `still`, or the worker sees `paused` as 0. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!vbd_counter_get(&channel->still) || sent != vbd_counter_get(&channel->resumes_taken))
 		return;
@@ -247,7 +246,7 @@ void vbd_channel_attached(struct vbd_channel *channel)
 	begin_busy_polling(channel);
 }
 
-static void check_drained(struct vbd_channel *channel)
+static void end_drain_if_done(struct vbd_channel *channel)
 {
 	if (!channel->draining || channel->gone)
 		return;
@@ -270,7 +269,7 @@ void vbd_channel_drain(struct vbd_channel *channel)
 {
 	channel->draining = true;
 	vbd_channel_check_transfers(channel);
-	check_drained(channel);
+	end_drain_if_done(channel);
 }
 
 void vbd_channel_shared_received(
@@ -286,7 +285,7 @@ void vbd_channel_shared_received(
 	}
 	vbd_channel_spin(channel);
 	vbd_channel_pump(channel);
-	check_drained(channel);
+	end_drain_if_done(channel);
 }
 
 void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc)
@@ -299,10 +298,10 @@ void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc)
 		vbd_channel_send_completed(channel, slot, wc);
 	vbd_channel_spin(channel);
 	vbd_channel_pump(channel);
-	check_drained(channel);
+	end_drain_if_done(channel);
 }
 
-static void abandon_receives(struct vbd_channel *channel)
+static void count_receives_flushed(struct vbd_channel *channel)
 {
 	vbd_channel_count_flushed(channel, VBD_OP_RECV, channel->rq_outstanding);
 	channel->rq_outstanding = 0;
@@ -322,10 +321,10 @@ void vbd_channel_abandon(struct vbd_channel *channel)
 		if (channel->known)
 			vbd_cq_uncount_outstanding(channel->cq,
 				(uint64_t)channel->sq_outstanding + channel->rq_outstanding);
-		abandon_receives(channel);
+		count_receives_flushed(channel);
 		vbd_channel_abandon_sends(channel);
 		channel->draining = true;
-		check_drained(channel);
+		end_drain_if_done(channel);
 	}
 	if (channel->limits.srq)
 		vbd_channel_leave_srq(channel);

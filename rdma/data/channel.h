@@ -146,7 +146,7 @@ struct vbd_channel {
 	struct vbd_mailbox_item attach_command;
 	struct vbd_mailbox_item drain_command;
 	struct vbd_mailbox_item purge_command;
-	struct vbd_mailbox_item resume_command; /* with the worker while sent and taken differ */
+	struct vbd_mailbox_item resume_command; /* with the worker if resumes_sent > _taken */
 	struct vbd_mailbox_item
 		error_notification; /* worker to control: the first completion in error */
 
@@ -249,7 +249,7 @@ const uint8_t *vbd_channel_recv_grh(const struct vbd_recv_slot *slot);
 /** vbd_channel_attached - handle the attach command */
 void vbd_channel_attached(struct vbd_channel *channel);
 
-/** vbd_channel_resumed - post the work that waited during the pause */
+/** vbd_channel_resumed - handle the resume command: post what waited while `paused` was 1 */
 void vbd_channel_resumed(struct vbd_channel *channel);
 
 /** vbd_channel_completed - one completion of this channel */

@@ -12,24 +12,24 @@
 /* An unanswered heartbeat is given up after this many intervals. */
 #define PATIENCE 2
 
-static struct vbd_heartbeat *heartbeat_of(struct vbd_heap_node *node)
+static struct vbd_heartbeat *heartbeat_of_node(struct vbd_heap_node *node)
 {
 	return VBD_CONTAINER_OF(node, struct vbd_heartbeat, due);
 }
 
-static uint64_t early_ns(const struct vbd_heartbeat *heartbeat)
+static uint64_t early_margin_ns(const struct vbd_heartbeat *heartbeat)
 {
 	return heartbeat->interval_ns / EARLY_PART;
 }
 
 /* Was there a sign of life in the last @intervals? */
-static bool lives_at(const struct vbd_heartbeat *heartbeat, uint64_t now_ns, uint64_t intervals)
+static bool was_alive(const struct vbd_heartbeat *heartbeat, uint64_t now_ns, uint64_t intervals)
 {
-	return now_ns + early_ns(heartbeat) <
+	return now_ns + early_margin_ns(heartbeat) <
 	       heartbeat->alive_ns + intervals * heartbeat->interval_ns;
 }
 
-static void give_up(struct vbd_heartbeat *heartbeat, uint64_t now_ns)
+static void give_up_peer(struct vbd_heartbeat *heartbeat, uint64_t now_ns)
 {
 	struct vbd_error error = {0};
 
@@ -41,7 +41,7 @@ static void give_up(struct vbd_heartbeat *heartbeat, uint64_t now_ns)
 }
 
 /* For a length of 0 the peer checks neither address nor key (IBTA, C9-88). */
-static void send_one(struct vbd_heartbeat *heartbeat)
+static void send_heartbeat(struct vbd_heartbeat *heartbeat)
 {
 	const struct vbd_send_request request = {.op = VBD_OP_WRITE, .heartbeat = true};
 
@@ -53,10 +53,10 @@ static void send_one(struct vbd_heartbeat *heartbeat)
 }
 
 /*
- * @late_ns: so much later than planned it is. If this process did not run for long, its own
- * completions may not have been polled yet, and the peer had no chance: it gets the time again.
+ * @late_ns: how much later than planned the look is. If this process did not run for that long, the
+ * heartbeat may have completed and not been polled yet: the peer gets the same time again.
  */
-static void come_due(struct vbd_heartbeat *heartbeat, uint64_t now_ns, uint64_t late_ns)
+static void on_heartbeat_due(struct vbd_heartbeat *heartbeat, uint64_t now_ns, uint64_t late_ns)
 {
 	struct vbd_channel *channel = heartbeat->channel;
 	const uint64_t interval_ns = heartbeat->interval_ns;
@@ -65,17 +65,17 @@ static void come_due(struct vbd_heartbeat *heartbeat, uint64_t now_ns, uint64_t 
 		return;
 	if (heartbeat->under_way && late_ns >= interval_ns) {
 		vbd_heartbeat_look_again(heartbeat, now_ns + PATIENCE * interval_ns);
-	} else if (heartbeat->under_way && lives_at(heartbeat, now_ns, PATIENCE)) {
+	} else if (heartbeat->under_way && was_alive(heartbeat, now_ns, PATIENCE)) {
 		vbd_heartbeat_look_again(heartbeat, heartbeat->alive_ns + PATIENCE * interval_ns);
 	} else if (heartbeat->under_way) {
-		give_up(heartbeat, now_ns);
-	} else if (lives_at(heartbeat, now_ns, 1)) {
+		give_up_peer(heartbeat, now_ns);
+	} else if (was_alive(heartbeat, now_ns, 1)) {
 		vbd_heartbeat_look_again(heartbeat, heartbeat->alive_ns + interval_ns);
 	} else if (channel->sq_outstanding > 0 || !vbd_channel_can_send(channel)) {
 		vbd_heartbeat_look_again(heartbeat, now_ns + interval_ns);
 	} else {
 		vbd_heartbeat_look_again(heartbeat, now_ns + PATIENCE * interval_ns);
-		send_one(heartbeat);
+		send_heartbeat(heartbeat);
 	}
 }
 
@@ -88,12 +88,12 @@ void vbd_heartbeats_run(struct vbd_worker *worker)
 		return;
 	now_ns = vbd_worker_now_ns(worker);
 	for (unsigned int i = 0; i < VBD_HEARTBEATS_A_TURN && heap->first; i++) {
-		struct vbd_heartbeat *heartbeat = heartbeat_of(heap->first);
+		struct vbd_heartbeat *heartbeat = heartbeat_of_node(heap->first);
 		uint64_t due_ns = heartbeat->due.key;
 
-		if (due_ns > now_ns + early_ns(heartbeat))
+		if (due_ns > now_ns + early_margin_ns(heartbeat))
 			return;
 		vbd_heap_remove(heap, &heartbeat->due);
-		come_due(heartbeat, now_ns, due_ns < now_ns ? now_ns - due_ns : 0);
+		on_heartbeat_due(heartbeat, now_ns, due_ns < now_ns ? now_ns - due_ns : 0);
 	}
 }

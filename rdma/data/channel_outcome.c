@@ -8,14 +8,14 @@
 #include "rdma/device/cq.h"
 #include "rdma/names/names.h"
 
-static void posted(struct vbd_op_counters *counters, bool signalled)
+static void count_posted_wr(struct vbd_op_counters *counters, bool signalled)
 {
 	vbd_counter_add(&counters->posted, 1);
 	if (signalled)
 		vbd_counter_add(&counters->signalled, 1);
 }
 
-static void completed(struct vbd_op_counters *counters, uint64_t length_bytes)
+static void count_completed_wr(struct vbd_op_counters *counters, uint64_t length_bytes)
 {
 	vbd_counter_add(&counters->completed, 1);
 	vbd_counter_add(&counters->bytes, length_bytes);
@@ -23,9 +23,9 @@ static void completed(struct vbd_op_counters *counters, uint64_t length_bytes)
 
 void vbd_channel_count_posted(struct vbd_channel *channel, enum vbd_op op, bool signalled)
 {
-	posted(&channel->ops[op], signalled);
+	count_posted_wr(&channel->ops[op], signalled);
 	if (channel->known)
-		posted(&channel->worker->op_totals[op], signalled);
+		count_posted_wr(&channel->worker->op_totals[op], signalled);
 }
 
 void vbd_channel_count_first_receives(struct vbd_channel *channel)
@@ -38,8 +38,8 @@ void vbd_channel_count_first_receives(struct vbd_channel *channel)
 
 void vbd_channel_count_completed(struct vbd_channel *channel, enum vbd_op op, uint64_t length_bytes)
 {
-	completed(&channel->ops[op], length_bytes);
-	completed(&channel->worker->op_totals[op], length_bytes);
+	count_completed_wr(&channel->ops[op], length_bytes);
+	count_completed_wr(&channel->worker->op_totals[op], length_bytes);
 }
 
 void vbd_channel_count_failed(struct vbd_channel *channel, enum vbd_op op)
@@ -105,13 +105,13 @@ void vbd_channel_fail_wr(struct vbd_transfer *transfer)
 		&transfer->error, VBD_E_QP_FATAL, "the transfer's work requests did not complete");
 }
 
-static bool is_flush(const struct vbd_error *error)
+static bool is_flush_error(const struct vbd_error *error)
 {
 	return error->source == VBD_SOURCE_WC && error->kind == IBV_WC_WR_FLUSH_ERR;
 }
 
-/* Without memory control learns of the failure alone. */
-static void keep_error(struct vbd_channel *channel, const struct vbd_error *why)
+/* Without memory the control thread learns that a work request failed, but not why. */
+static void store_error(struct vbd_channel *channel, const struct vbd_error *why)
 {
 	if (!channel->first_error)
 		channel->first_error = malloc(sizeof(*channel->first_error));
@@ -124,12 +124,12 @@ void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why,
 {
 	/* During a drain flushes are expected; any other error may be the reason for the peer's
 	 * disconnect, even after a flush. */
-	bool reportable = !channel->draining || !is_flush(why);
+	bool reportable = !channel->draining || !is_flush_error(why);
 
 	if (channel->broken && (channel->notified || !reportable))
 		return;
 	channel->broken = true;
-	keep_error(channel, why);
+	store_error(channel, why);
 	channel->first_error_op = op;
 	channel->first_error_transfer = transfer_id;
 	channel->notified = reportable;
@@ -139,8 +139,8 @@ void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why,
 	vbd_channel_check_transfers(channel);
 }
 
-/* Would an error tell anything new? Most flushes of a drain don't. */
-static bool is_known(
+/* Is a report of this error needless, as for most flushes of a drain? */
+static bool is_error_known(
 	const struct vbd_channel *channel, bool flushed, const struct vbd_transfer *transfer)
 {
 	return (!transfer || transfer->broken) && channel->broken &&
@@ -179,6 +179,6 @@ void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct 
 	else
 		vbd_channel_count_failed(channel, op);
 	vbd_counter_add(&channel->cq->error_completions, 1);
-	if (!is_known(channel, flushed, transfer))
+	if (!is_error_known(channel, flushed, transfer))
 		report_error(channel, op, wc, transfer);
 }

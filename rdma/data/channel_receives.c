@@ -57,7 +57,7 @@ const uint8_t *vbd_channel_recv_grh(const struct vbd_recv_slot *slot)
 	return recv_addr(slot->channel, slot->index);
 }
 
-static enum vbd_status post_recvs(
+static enum vbd_status post_recv_chain(
 	struct vbd_channel *channel, struct ibv_recv_wr *wrs, uint32_t count, struct vbd_error *err)
 {
 	struct ibv_recv_wr *bad;
@@ -86,11 +86,11 @@ enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t inde
 			.addr = (uintptr_t)channel->mem.addr, .lkey = channel->mem.lkey};
 		wr.num_sge = 1;
 	}
-	return post_recvs(channel, &wr, 1, err);
+	return post_recv_chain(channel, &wr, 1, err);
 }
 
 /* Post the service's receives @indexes as one chain; @count: at most VBD_RECV_CHAIN_WRS. */
-static enum vbd_status post_own_recvs(
+static enum vbd_status post_service_recvs(
 	struct vbd_channel *channel, const uint32_t *indexes, uint32_t count, struct vbd_error *err)
 {
 	struct ibv_recv_wr wrs[VBD_RECV_CHAIN_WRS];
@@ -109,7 +109,7 @@ static enum vbd_status post_own_recvs(
 			.num_sge = 1,
 		};
 	}
-	return post_recvs(channel, wrs, count, err);
+	return post_recv_chain(channel, wrs, count, err);
 }
 
 enum vbd_status vbd_channel_post_receives(struct vbd_channel *channel, struct vbd_error *err)
@@ -127,7 +127,7 @@ enum vbd_status vbd_channel_post_receives(struct vbd_channel *channel, struct vb
 			indexes[count++] = i;
 		if (count == 0 || (count < VBD_RECV_CHAIN_WRS && i + 1 < end))
 			continue;
-		status = post_own_recvs(channel, indexes, count, err);
+		status = post_service_recvs(channel, indexes, count, err);
 		count = 0;
 	}
 	return status;
@@ -176,7 +176,7 @@ void vbd_channel_repost(struct vbd_channel *channel)
 	channel->repost_count = 0;
 	if (!vbd_channel_ring(channel) || channel->broken || channel->draining)
 		return;
-	status = post_own_recvs(channel, channel->reposts, count, error);
+	status = post_service_recvs(channel, channel->reposts, count, error);
 	vbd_cq_count_outstanding(channel->cq, channel->rq_outstanding - before);
 	if (!status)
 		return;
@@ -239,14 +239,14 @@ struct vbd_transfer *vbd_channel_take_receiver(
 }
 
 /* A message came for @transfer. */
-static void note_message(struct vbd_transfer *transfer, const struct vbd_received *received)
+static void record_message(struct vbd_transfer *transfer, const struct vbd_received *received)
 {
 	transfer->received = *received;
 	vbd_counter_add(&transfer->bytes_done, received->length_bytes);
 	vbd_counter_add(&transfer->wrs_done, 1);
 }
 
-static void message_came(struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc,
+static void handle_message(struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc,
 	struct vbd_transfer *transfer)
 {
 	struct vbd_error *error = &channel->worker->sends->error;
@@ -261,7 +261,7 @@ static void message_came(struct vbd_channel *channel, uint32_t index, const stru
 	slot = &channel->recv_slots[index];
 	vbd_channel_take_message(channel, slot, wc);
 	if (transfer)
-		note_message(transfer, &slot->received);
+		record_message(transfer, &slot->received);
 	else
 		vbd_channel_pass_message(channel, slot);
 }
@@ -276,7 +276,7 @@ void vbd_channel_recv_completed(
 	channel->rq_outstanding--;
 	vbd_cq_uncount_outstanding(channel->cq, 1);
 	if (wc->status == IBV_WC_SUCCESS)
-		message_came(channel, index, wc, transfer);
+		handle_message(channel, index, wc, transfer);
 	else
 		vbd_channel_fail(channel, VBD_OP_RECV, wc, transfer);
 	if (!transfer)
@@ -287,19 +287,19 @@ void vbd_channel_recv_completed(
 
 /* A shared receive queue. */
 
-static struct vbd_link *list_of(struct vbd_srq *srq, uint32_t qp_num)
+static struct vbd_link *srq_list_of_qp(struct vbd_srq *srq, uint32_t qp_num)
 {
 	return &srq->channels[qp_num % VBD_SRQ_LISTS];
 }
 
 void vbd_channel_join_srq(struct vbd_channel *channel)
 {
-	vbd_list_append(list_of(channel->limits.srq, channel->qpn), &channel->srq_link);
+	vbd_list_append(srq_list_of_qp(channel->limits.srq, channel->qpn), &channel->srq_link);
 }
 
 struct vbd_channel *vbd_channel_of_srq(struct vbd_srq *srq, uint32_t qp_num)
 {
-	vbd_list_for_each (link, list_of(srq, qp_num)) {
+	vbd_list_for_each (link, srq_list_of_qp(srq, qp_num)) {
 		struct vbd_channel *channel = VBD_CONTAINER_OF(link, struct vbd_channel, srq_link);
 
 		if (channel->qpn == qp_num)

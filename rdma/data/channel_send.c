@@ -15,9 +15,9 @@
 
 #include <endian.h>
 
-/* The fence ensures that either vbd_channel_resume() sees that the channel stands still, or
- * `paused` is seen as 0 here. */
-static bool stands_still(struct vbd_channel *channel)
+/* The fence ensures that either vbd_channel_resume() sees `still` as 1, or this thread sees
+ * `paused` as 0. */
+static bool set_still_if_paused(struct vbd_channel *channel)
 {
 	if (!vbd_counter_get(&channel->paused))
 		return false;
@@ -29,17 +29,17 @@ static bool stands_still(struct vbd_channel *channel)
 bool vbd_channel_can_send(struct vbd_channel *channel)
 {
 	return channel->sq_outstanding < channel->limits.sq_depth && !channel->broken &&
-	       !channel->draining && !stands_still(channel);
+	       !channel->draining && !set_still_if_paused(channel);
 }
 
-static uint32_t slot_behind(const struct vbd_channel *channel, uint32_t outstanding)
+static uint32_t slot_after(const struct vbd_channel *channel, uint32_t outstanding)
 {
 	return (uint32_t)(((uint64_t)channel->sq_first + outstanding) % channel->limits.sq_depth);
 }
 
 /* Fill the union with the fields that the operation and the transport need. */
-static void fill_remote(const struct vbd_channel *channel, const struct vbd_send_request *request,
-	struct ibv_send_wr *wr)
+static void fill_remote_fields(const struct vbd_channel *channel,
+	const struct vbd_send_request *request, struct ibv_send_wr *wr)
 {
 	if (vbd_ops[request->op].has_imm)
 		wr->imm_data = htobe32(request->wr.imm);
@@ -90,7 +90,7 @@ int vbd_channel_fill_sges(struct ibv_sge *list, const struct vbd_sge *sges, uint
 }
 
 /* An atomic without its own place for the old value gets a place of the channel's. */
-static int fill_old_value(struct vbd_channel *channel, uint32_t index,
+static int fill_old_value_sge(struct vbd_channel *channel, uint32_t index,
 	const struct vbd_send_request *request, struct ibv_sge *list)
 {
 	struct vbd_send_slot *slot = &channel->send_slots[index];
@@ -109,7 +109,7 @@ static int fill_old_value(struct vbd_channel *channel, uint32_t index,
 	return vbd_channel_fill_sges(list, sge, 1, &slot->length_bytes);
 }
 
-static void fill_slot(struct vbd_channel *channel, uint32_t index,
+static void fill_send_slot(struct vbd_channel *channel, uint32_t index,
 	const struct vbd_send_request *request, bool signalled)
 {
 	bool timed = signalled && request->transfer && request->transfer->latency_ns;
@@ -126,38 +126,38 @@ static void fill_slot(struct vbd_channel *channel, uint32_t index,
 	channel->sq_unsignalled = signalled ? 0 : channel->sq_unsignalled + 1;
 }
 
-static unsigned int flags_of(const struct vbd_send_request *request, bool signalled)
+static unsigned int send_flags_of(const struct vbd_send_request *request, bool signalled)
 {
 	return (signalled ? IBV_SEND_SIGNALED : 0U) | (request->wr.inlined ? IBV_SEND_INLINE : 0U);
 }
 
-static uint64_t wr_id_of(const struct vbd_channel *channel, uint32_t index)
+static uint64_t send_wr_id(const struct vbd_channel *channel, uint32_t index)
 {
 	return vbd_wr_id(channel->generation, channel->index, false, index);
 }
 
-static void chain_wr(struct vbd_channel *channel, uint32_t index,
+static void append_wr(struct vbd_channel *channel, uint32_t index,
 	const struct vbd_send_request *request, bool signalled)
 {
 	struct vbd_send_chain *chain = channel->worker->sends;
 	struct ibv_sge *list = &chain->sges[chain->sge_count];
 	struct ibv_send_wr *wr = &chain->wrs[chain->count++];
 
-	wr->wr_id = wr_id_of(channel, index);
+	wr->wr_id = send_wr_id(channel, index);
 	wr->next = wr + 1;
 	wr->sg_list = list;
 	wr->opcode = (enum ibv_wr_opcode)vbd_ops[request->op].opcode;
-	wr->send_flags = flags_of(request, signalled);
+	wr->send_flags = send_flags_of(request, signalled);
 	if (vbd_ops[request->op].is_atomic)
-		wr->num_sge = fill_old_value(channel, index, request, list);
+		wr->num_sge = fill_old_value_sge(channel, index, request, list);
 	else
 		wr->num_sge = vbd_channel_fill_sges(list, request->sges, request->sge_count,
 			&channel->send_slots[index].length_bytes);
-	fill_remote(channel, request, wr);
+	fill_remote_fields(channel, request, wr);
 	chain->sge_count += (uint32_t)wr->num_sge;
 }
 
-static bool is_full(const struct vbd_send_chain *chain)
+static bool chain_full(const struct vbd_send_chain *chain)
 {
 	return chain->count == VBD_CHAIN_WRS ||
 	       chain->sge_count + VBD_SGES_MAX > VBD_ARRAY_LEN(chain->sges);
@@ -177,9 +177,9 @@ static void count_posted(struct vbd_channel *channel, const struct ibv_send_wr *
 }
 
 /* The newest @count requests were not posted, the first of them because of @error. */
-static void not_posted(struct vbd_channel *channel, uint32_t count, const struct vbd_error *error)
+static void unpost_wrs(struct vbd_channel *channel, uint32_t count, const struct vbd_error *error)
 {
-	uint32_t first = slot_behind(channel, channel->sq_outstanding - count);
+	uint32_t first = slot_after(channel, channel->sq_outstanding - count);
 	const struct vbd_send_slot *bad = &channel->send_slots[first];
 
 	/* Before the requests are taken back: a transfer without outstanding ones could end now,
@@ -187,7 +187,7 @@ static void not_posted(struct vbd_channel *channel, uint32_t count, const struct
 	vbd_channel_break(channel, error, bad->op, bad->transfer ? bad->transfer->id : 0);
 	for (; count > 0; count--) {
 		struct vbd_transfer *transfer =
-			channel->send_slots[slot_behind(channel, --channel->sq_outstanding)]
+			channel->send_slots[slot_after(channel, --channel->sq_outstanding)]
 				.transfer;
 
 		if (!transfer)
@@ -215,12 +215,12 @@ bool vbd_channel_ring(struct vbd_channel *channel)
 	vbd_counter_set(&channel->ringing, 0);
 	if (posted == count)
 		return true;
-	not_posted(channel, count - posted, &chain->error);
+	unpost_wrs(channel, count - posted, &chain->error);
 	chain->error = (struct vbd_error){0};
 	return false;
 }
 
-static struct ibv_mw_bind_info bind_info(const struct vbd_window *window, bool binds)
+static struct ibv_mw_bind_info make_bind_info(const struct vbd_window *window, bool binds)
 {
 	const struct vbd_window_range *range = &window->range;
 
@@ -236,14 +236,14 @@ static struct ibv_mw_bind_info bind_info(const struct vbd_window *window, bool b
 }
 
 /* Post the bind or the invalidation of a window. */
-static enum vbd_status post_window_op(const struct vbd_window *window, struct ibv_qp *qp,
+static enum vbd_status post_window_wr(const struct vbd_window *window, struct ibv_qp *qp,
 	enum vbd_op op, uint64_t wr_id, unsigned int send_flags, struct vbd_error *err)
 {
 	bool binds = op == VBD_OP_BIND_WINDOW;
 	struct ibv_mw_bind bind = {
 		.wr_id = wr_id,
 		.send_flags = send_flags,
-		.bind_info = bind_info(window, binds),
+		.bind_info = make_bind_info(window, binds),
 	};
 	struct ibv_send_wr wr = {.wr_id = wr_id, .send_flags = send_flags};
 	struct ibv_send_wr *bad;
@@ -263,14 +263,14 @@ static enum vbd_status post_window_op(const struct vbd_window *window, struct ib
 }
 
 /* A window of type 1 has a call of its own, so none of them goes into a chain. */
-static bool post_window(struct vbd_channel *channel, uint32_t index,
+static bool post_window_request(struct vbd_channel *channel, uint32_t index,
 	const struct vbd_send_request *request, bool signalled)
 {
 	struct vbd_error error = {0};
 
-	if (post_window_op(request->wr.mw, channel->qp, request->op, wr_id_of(channel, index),
-		    flags_of(request, signalled), &error) != VBD_OK) {
-		not_posted(channel, 1, &error);
+	if (post_window_wr(request->wr.mw, channel->qp, request->op, send_wr_id(channel, index),
+		    send_flags_of(request, signalled), &error) != VBD_OK) {
+		unpost_wrs(channel, 1, &error);
 		return false;
 	}
 	vbd_cq_count_outstanding(channel->cq, 1);
@@ -278,7 +278,7 @@ static bool post_window(struct vbd_channel *channel, uint32_t index,
 	return true;
 }
 
-static bool has_slots(struct vbd_channel *channel, const struct vbd_send_request *request)
+static bool need_slots(struct vbd_channel *channel, const struct vbd_send_request *request)
 {
 	struct vbd_error *error = &channel->worker->sends->error;
 
@@ -294,8 +294,8 @@ static bool has_slots(struct vbd_channel *channel, const struct vbd_send_request
 	return false;
 }
 
-/* The request has no slot: count back here what not_posted() does for others. */
-static bool not_taken(const struct vbd_send_request *request)
+/* The request has no slot: count back here what unpost_wrs() does for others. */
+static bool uncount_unposted(const struct vbd_send_request *request)
 {
 	if (request->transfer) {
 		request->transfer->outstanding_wrs--;
@@ -321,19 +321,19 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 	bool signalled = wants_completion(channel, request);
 	uint32_t index;
 
-	if (!has_slots(channel, request) || (request->wr.mw && !vbd_channel_ring(channel)))
-		return not_taken(request);
-	index = slot_behind(channel, channel->sq_outstanding);
-	fill_slot(channel, index, request, signalled);
+	if (!need_slots(channel, request) || (request->wr.mw && !vbd_channel_ring(channel)))
+		return uncount_unposted(request);
+	index = slot_after(channel, channel->sq_outstanding);
+	fill_send_slot(channel, index, request, signalled);
 	vbd_channel_spin(channel);
 	if (request->wr.mw)
-		return post_window(channel, index, request, signalled);
-	chain_wr(channel, index, request, signalled);
-	return (request->more && !is_full(channel->worker->sends)) || vbd_channel_ring(channel);
+		return post_window_request(channel, index, request, signalled);
+	append_wr(channel, index, request, signalled);
+	return (request->more && !chain_full(channel->worker->sends)) || vbd_channel_ring(channel);
 }
 
 /* Time only the signalled request; the unsignalled ones it retires may have completed earlier. */
-static void time_wr(
+static void record_latency(
 	struct vbd_channel *channel, const struct vbd_send_slot *sent, const struct ibv_wc *wc)
 {
 	if (wc && sent->posted_ns)
@@ -341,7 +341,7 @@ static void time_wr(
 			vbd_worker_now_ns(channel->worker) - sent->posted_ns);
 }
 
-static void take_result(struct vbd_transfer *transfer, const struct vbd_send_slot *sent)
+static void record_result(struct vbd_transfer *transfer, const struct vbd_send_slot *sent)
 {
 	vbd_counter_add(&transfer->bytes_done, sent->length_bytes);
 	vbd_counter_add(&transfer->wrs_done, 1);
@@ -364,14 +364,14 @@ static void notify_poster(struct vbd_channel *channel, const struct vbd_send_slo
 }
 
 /* The device gave up repeating, or does not answer for it at all. */
-static enum vbd_status status_of_heartbeat(const struct ibv_wc *wc)
+static enum vbd_status heartbeat_status(const struct ibv_wc *wc)
 {
 	if (wc->status == IBV_WC_RETRY_EXC_ERR || wc->status == IBV_WC_RESP_TIMEOUT_ERR)
 		return VBD_E_PEER_SILENT;
 	return vbd_wc_status_class((int)wc->status);
 }
 
-static void heartbeat_failed(struct vbd_channel *channel, const struct ibv_wc *wc)
+static void fail_heartbeat(struct vbd_channel *channel, const struct ibv_wc *wc)
 {
 	struct vbd_error error = {
 		.source = VBD_SOURCE_WC,
@@ -379,7 +379,7 @@ static void heartbeat_failed(struct vbd_channel *channel, const struct ibv_wc *w
 		.raw = wc->vendor_err,
 	};
 
-	(void)vbd_error_set(&error, status_of_heartbeat(wc), "heartbeat: %s (%s, vendor_err %u)",
+	(void)vbd_error_set(&error, heartbeat_status(wc), "heartbeat: %s (%s, vendor_err %u)",
 		vbd_wc_status_text((int)wc->status), vbd_wc_status_name((int)wc->status),
 		wc->vendor_err);
 	vbd_channel_break(channel, &error, VBD_OP_COUNT, 0);
@@ -392,16 +392,16 @@ static void retire_heartbeat(struct vbd_channel *channel, const struct ibv_wc *w
 		return;
 	}
 	vbd_counter_add(&channel->cq->error_completions, 1);
-	heartbeat_failed(channel, wc);
+	fail_heartbeat(channel, wc);
 }
 
 /* Retire the oldest one; @wc is NULL if it was unsignalled, and then it succeeded. */
-static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
+static void retire_oldest_wr(struct vbd_channel *channel, const struct ibv_wc *wc)
 {
 	struct vbd_send_slot sent = channel->send_slots[channel->sq_first];
 	struct vbd_transfer *transfer = sent.transfer;
 
-	channel->sq_first = slot_behind(channel, 1);
+	channel->sq_first = slot_after(channel, 1);
 	channel->sq_outstanding--;
 	vbd_cq_uncount_outstanding(channel->cq, 1);
 	if (sent.heartbeat) {
@@ -410,11 +410,11 @@ static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
 		vbd_channel_fail(channel, sent.op, wc, transfer);
 	} else {
 		vbd_channel_count_completed(channel, sent.op, sent.length_bytes);
-		time_wr(channel, &sent, wc);
+		record_latency(channel, &sent, wc);
 		if (channel->heartbeat)
 			vbd_heartbeat_alive(channel->heartbeat);
 		if (transfer)
-			take_result(transfer, &sent);
+			record_result(transfer, &sent);
 		else
 			notify_poster(channel, &sent);
 	}
@@ -434,8 +434,8 @@ void vbd_channel_send_completed(
 	if (before >= channel->sq_outstanding)
 		return;
 	while (before-- > 0)
-		retire_oldest(channel, NULL);
-	retire_oldest(channel, wc);
+		retire_oldest_wr(channel, NULL);
+	retire_oldest_wr(channel, wc);
 }
 
 void vbd_channel_abandon_sends(struct vbd_channel *channel)
@@ -443,7 +443,7 @@ void vbd_channel_abandon_sends(struct vbd_channel *channel)
 	for (; channel->sq_outstanding > 0; channel->sq_outstanding--) {
 		const struct vbd_send_slot *slot = &channel->send_slots[channel->sq_first];
 
-		channel->sq_first = slot_behind(channel, 1);
+		channel->sq_first = slot_after(channel, 1);
 		if (!slot->heartbeat)
 			vbd_channel_count_flushed(channel, slot->op, 1);
 		if (slot->transfer)

@@ -62,7 +62,7 @@ VBD_ENUM_NAMES(vbd_transfer_event_name, enum vbd_transfer_event, VBD_TRANSFER_EV
 
 /* Control. */
 
-static enum vbd_transfer_event outcome(const struct vbd_transfer *transfer)
+static enum vbd_transfer_event event_of_outcome(const struct vbd_transfer *transfer)
 {
 	bool flushed = transfer->wc_status == IBV_WC_WR_FLUSH_ERR || transfer->wc_status < 0;
 
@@ -87,13 +87,13 @@ static void set_transfer_state(struct vbd_transfer *transfer, enum vbd_transfer_
 }
 
 /* The caller may free the transfer once all of its mailbox items are back. */
-static void check_transfer_items(struct vbd_transfer *transfer)
+static void end_if_items_back(struct vbd_transfer *transfer)
 {
 	if (!transfer->ended_back || !transfer->started_back)
 		return;
 	if (transfer->cancel_sent && !transfer->cancel_back)
 		return;
-	set_transfer_state(transfer, outcome(transfer));
+	set_transfer_state(transfer, event_of_outcome(transfer));
 	transfer->ended(transfer, transfer->arg);
 }
 
@@ -109,7 +109,7 @@ void vbd_transfer_on_notification(struct vbd_transfer *transfer, enum vbd_notifi
 	} else {
 		transfer->cancel_back = true;
 	}
-	check_transfer_items(transfer);
+	end_if_items_back(transfer);
 }
 
 void vbd_transfer_submit(struct vbd_transfer *transfer)
@@ -142,7 +142,7 @@ uint64_t vbd_transfer_length(const struct vbd_transfer *transfer)
 
 /* The worker. */
 
-static void note_started(struct vbd_transfer *transfer)
+static void set_started_time(struct vbd_transfer *transfer)
 {
 	if (!vbd_counter_get(&transfer->started_ns))
 		vbd_counter_set(
@@ -150,13 +150,13 @@ static void note_started(struct vbd_transfer *transfer)
 }
 
 /* Only the last work request of a write consumes a receive of the peer. */
-static enum vbd_op op_of_chunk(const struct vbd_transfer *transfer, bool last)
+static enum vbd_op chunk_op(const struct vbd_transfer *transfer, bool last)
 {
 	return transfer->op == VBD_OP_WRITE_IMM && !last ? VBD_OP_WRITE : transfer->op;
 }
 
 /* The bytes of the next work request: a chunk, or all ranges of the list. */
-static uint64_t next_bytes(const struct vbd_transfer *transfer)
+static uint64_t next_wr_bytes(const struct vbd_transfer *transfer)
 {
 	uint64_t left = transfer->length_bytes - transfer->posted_bytes;
 
@@ -166,7 +166,7 @@ static uint64_t next_bytes(const struct vbd_transfer *transfer)
 }
 
 /* The offset of the next work request in the transfer. */
-static uint64_t next_offset(const struct vbd_transfer *transfer)
+static uint64_t next_wr_offset(const struct vbd_transfer *transfer)
 {
 	return transfer->repeats ? 0 : transfer->posted_bytes;
 }
@@ -179,11 +179,11 @@ static bool time_is_up(const struct vbd_transfer *transfer)
 	       vbd_worker_now_ns(transfer->channel->worker) - started_ns >= transfer->run_ns;
 }
 
-static bool next_is_last(const struct vbd_transfer *transfer)
+static bool next_wr_is_last(const struct vbd_transfer *transfer)
 {
 	if (transfer->repeats)
 		return transfer->posted_wrs + 1 == transfer->repeats || time_is_up(transfer);
-	return transfer->posted_bytes + next_bytes(transfer) == transfer->length_bytes;
+	return transfer->posted_bytes + next_wr_bytes(transfer) == transfer->length_bytes;
 }
 
 /* With @more posted, has the transfer tx_depth work requests outstanding? */
@@ -192,11 +192,11 @@ static bool tx_depth_reached(const struct vbd_transfer *transfer, uint32_t more)
 	return transfer->tx_depth && transfer->outstanding_wrs + more >= transfer->tx_depth;
 }
 
-static struct vbd_send_request request_of(
+static struct vbd_send_request make_send_request(
 	struct vbd_transfer *transfer, const struct vbd_sge *chunk, bool last)
 {
 	struct vbd_send_request request = {
-		.op = op_of_chunk(transfer, last),
+		.op = chunk_op(transfer, last),
 		.sges = transfer->sge_count ? transfer->sges : chunk,
 		.sge_count = transfer->sge_count ? transfer->sge_count : chunk->addr != 0,
 		.more = !last && !tx_depth_reached(transfer, 1),
@@ -204,21 +204,21 @@ static struct vbd_send_request request_of(
 		.transfer = transfer,
 	};
 
-	request.wr.remote_addr += next_offset(transfer);
+	request.wr.remote_addr += next_wr_offset(transfer);
 	return request;
 }
 
 /* Post the next work request of a transfer; false if it could not be posted now. */
 static bool post_chunk(struct vbd_channel *channel, struct vbd_transfer *transfer)
 {
-	uint64_t bytes = next_bytes(transfer);
-	bool last = next_is_last(transfer);
+	uint64_t bytes = next_wr_bytes(transfer);
+	bool last = next_wr_is_last(transfer);
 	const struct vbd_sge chunk = {
-		.addr = transfer->local_addr ? transfer->local_addr + next_offset(transfer) : 0,
+		.addr = transfer->local_addr ? transfer->local_addr + next_wr_offset(transfer) : 0,
 		.length_bytes = (uint32_t)bytes,
 		.lkey = transfer->lkey,
 	};
-	const struct vbd_send_request request = request_of(transfer, &chunk, last);
+	const struct vbd_send_request request = make_send_request(transfer, &chunk, last);
 
 	/* Count first: a failing post takes this back, and ends transfers without outstanding work
 	 * requests. */
@@ -228,7 +228,7 @@ static bool post_chunk(struct vbd_channel *channel, struct vbd_transfer *transfe
 	transfer->all_posted = last;
 	if (!vbd_channel_post_send(channel, &request))
 		return false;
-	note_started(transfer);
+	set_started_time(transfer);
 	return true;
 }
 
@@ -252,7 +252,7 @@ static bool post_receive(struct vbd_channel *channel, struct vbd_transfer *trans
 	channel->recv_slots[index].transfer = transfer;
 	transfer->outstanding_wrs++;
 	transfer->all_posted = true;
-	note_started(transfer);
+	set_started_time(transfer);
 	return true;
 }
 

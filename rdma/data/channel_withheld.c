@@ -3,7 +3,7 @@
 #include "rdma/data/worker.h"
 #include "rdma/provider/faults.h"
 
-/* A channel has one from the first fault that hit it on. */
+/* Receives and completions of a channel that faults keep back; allocated at the first fault. */
 struct vbd_withheld {
 	struct vbd_channel *channel;
 	struct vbd_link link;	/* in the worker's `withholding` while it has receives */
@@ -19,7 +19,7 @@ struct delayed {
 };
 
 /* NULL without memory: then the fault has no effect. */
-static struct vbd_withheld *withheld_of(struct vbd_channel *channel)
+static struct vbd_withheld *need_withheld(struct vbd_channel *channel)
 {
 	size_t receives = vbd_channel_own_receives(&channel->limits);
 
@@ -41,7 +41,7 @@ bool vbd_withheld_receive(struct vbd_channel *channel, uint32_t index)
 	if (!channel->fault_subject ||
 		!vbd_fault_take(VBD_FAULT_HOLD_RECEIVES, 0, channel->fault_subject, NULL))
 		return false;
-	withheld = withheld_of(channel);
+	withheld = need_withheld(channel);
 	if (!withheld)
 		return false;
 	withheld->held[withheld->held_count++] = index;
@@ -50,10 +50,10 @@ bool vbd_withheld_receive(struct vbd_channel *channel, uint32_t index)
 	return true;
 }
 
-static bool delay(struct vbd_channel *channel, const struct ibv_wc *wc, uint64_t delay_ns)
+static bool delay_wc(struct vbd_channel *channel, const struct ibv_wc *wc, uint64_t delay_ns)
 {
 	struct vbd_worker *worker = channel->worker;
-	struct vbd_withheld *withheld = withheld_of(channel);
+	struct vbd_withheld *withheld = need_withheld(channel);
 	struct delayed *delayed = withheld ? malloc(sizeof(*delayed)) : NULL;
 	const struct delayed *last;
 
@@ -82,8 +82,8 @@ bool vbd_withheld_completion(struct vbd_channel *channel, const struct ibv_wc *w
 	if (meant && vbd_fault_take(VBD_FAULT_DROP_COMPLETIONS, 0, channel->fault_subject, NULL))
 		return true;
 	if (meant && vbd_fault_take(VBD_FAULT_DELAY_COMPLETIONS, 0, channel->fault_subject, &rule))
-		return delay(channel, wc, rule.delay_ns);
-	return waits && delay(channel, wc, 0);
+		return delay_wc(channel, wc, rule.delay_ns);
+	return waits && delay_wc(channel, wc, 0);
 }
 
 bool vbd_withheld_next(struct vbd_worker *worker, struct ibv_wc *ret_wc)
@@ -110,7 +110,7 @@ uint64_t vbd_withheld_due_ns(const struct vbd_worker *worker)
 	return first ? first->due_ns : UINT64_MAX;
 }
 
-static void post_held(
+static void post_held_receives(
 	struct vbd_withheld *withheld, void (*post)(struct vbd_channel *channel, uint32_t index))
 {
 	uint32_t count = withheld->held_count;
@@ -137,7 +137,7 @@ void vbd_withheld_release(
 		vbd_list_append(&now, link);
 	}
 	while (!vbd_list_empty(&now))
-		post_held(VBD_LIST_FIRST(&now, struct vbd_withheld, link), post);
+		post_held_receives(VBD_LIST_FIRST(&now, struct vbd_withheld, link), post);
 }
 
 void vbd_withheld_leave(struct vbd_channel *channel)

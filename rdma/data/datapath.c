@@ -24,7 +24,7 @@
 
 /* Commands. */
 
-static void attach(struct vbd_worker *worker, struct vbd_channel *channel)
+static void attach_channel(struct vbd_worker *worker, struct vbd_channel *channel)
 {
 	struct vbd_error error = {0};
 
@@ -38,7 +38,7 @@ static void attach(struct vbd_worker *worker, struct vbd_channel *channel)
 
 /* The QP is destroyed: all of its completions are in the CQ now, which holds no more than its
  * capacity. Other QPs may add completions as fast as the worker takes them. */
-static void purge(struct vbd_worker *worker, struct vbd_channel *channel)
+static void begin_purge(struct vbd_worker *worker, struct vbd_channel *channel)
 {
 	struct vbd_cq *cq = channel->cq;
 
@@ -55,7 +55,7 @@ static void release_recv(struct vbd_recv_slot *slot)
 		vbd_channel_post_recv(slot->channel, slot->index);
 }
 
-static void limit_reached(struct vbd_worker *worker, struct vbd_srq *srq)
+static void on_srq_limit(struct vbd_worker *worker, struct vbd_srq *srq)
 {
 	vbd_srq_refill(srq);
 	vbd_worker_notify(worker, &srq->limit_command, VBD_CONTROL_SRQ_LIMIT_SEEN);
@@ -70,7 +70,7 @@ static void add_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 	vbd_worker_poll_on(worker, cq);
 }
 
-static void set_armed(struct vbd_worker *worker, struct vbd_cq *cq, bool armed)
+static void set_cq_armed(struct vbd_worker *worker, struct vbd_cq *cq, bool armed)
 {
 	worker->armed_cqs -= cq->armed;
 	cq->armed = armed;
@@ -81,17 +81,17 @@ static void remove_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 {
 	(void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_DEL, cq->comp_channel->fd, NULL);
 	vbd_list_remove(&cq->active_link);
-	set_armed(worker, cq, false);
+	set_cq_armed(worker, cq, false);
 	vbd_worker_notify(worker, &cq->remove_command, VBD_CONTROL_CQ_REMOVED);
 }
 
-static void take_command(struct vbd_worker *worker, struct vbd_mailbox_item *item)
+static void handle_command(struct vbd_worker *worker, struct vbd_mailbox_item *item)
 {
 	struct vbd_transfer *transfer;
 
 	switch ((enum vbd_worker_command)item->kind) {
 	case VBD_WORKER_ATTACH:
-		attach(worker, VBD_CONTAINER_OF(item, struct vbd_channel, attach_command));
+		attach_channel(worker, VBD_CONTAINER_OF(item, struct vbd_channel, attach_command));
 		break;
 	case VBD_WORKER_DRAIN:
 		vbd_channel_drain(VBD_CONTAINER_OF(item, struct vbd_channel, drain_command));
@@ -100,7 +100,7 @@ static void take_command(struct vbd_worker *worker, struct vbd_mailbox_item *ite
 		vbd_worker_notify(worker, item, VBD_CONTROL_QUIESCED);
 		break;
 	case VBD_WORKER_PURGE:
-		purge(worker, VBD_CONTAINER_OF(item, struct vbd_channel, purge_command));
+		begin_purge(worker, VBD_CONTAINER_OF(item, struct vbd_channel, purge_command));
 		break;
 	case VBD_WORKER_RESUME:
 		vbd_channel_resumed(VBD_CONTAINER_OF(item, struct vbd_channel, resume_command));
@@ -120,7 +120,7 @@ static void take_command(struct vbd_worker *worker, struct vbd_mailbox_item *ite
 		vbd_srq_added(VBD_CONTAINER_OF(item, struct vbd_srq, add_command));
 		break;
 	case VBD_WORKER_SRQ_LIMIT:
-		limit_reached(worker, VBD_CONTAINER_OF(item, struct vbd_srq, limit_command));
+		on_srq_limit(worker, VBD_CONTAINER_OF(item, struct vbd_srq, limit_command));
 		break;
 	case VBD_WORKER_REMOVE_SRQ:
 		vbd_srq_removed(VBD_CONTAINER_OF(item, struct vbd_srq, remove_command));
@@ -158,7 +158,7 @@ bool vbd_worker_take_commands(struct vbd_worker *worker)
 	while ((item = vbd_mailbox_take(&worker->inbox))) {
 		any = true;
 		worker->now_ns = 0;
-		take_command(worker, item);
+		handle_command(worker, item);
 	}
 	return any;
 }
@@ -166,7 +166,7 @@ bool vbd_worker_take_commands(struct vbd_worker *worker)
 /* Completions. */
 
 /* The channel that posted @wr_id; NULL if it is gone. */
-static struct vbd_channel *channel_at(const struct vbd_worker *worker, uint64_t wr_id)
+static struct vbd_channel *channel_of_wr_id(const struct vbd_worker *worker, uint64_t wr_id)
 {
 	const struct vbd_channel_table *table = &worker->channels;
 	uint32_t index = vbd_wr_id_index(wr_id);
@@ -177,7 +177,7 @@ static struct vbd_channel *channel_at(const struct vbd_worker *worker, uint64_t 
 	return channel;
 }
 
-static struct vbd_srq *srq_at(const struct vbd_worker *worker, uint64_t wr_id)
+static struct vbd_srq *srq_of_wr_id(const struct vbd_worker *worker, uint64_t wr_id)
 {
 	vbd_list_for_each (link, &worker->srqs) {
 		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, worker_link);
@@ -189,7 +189,7 @@ static struct vbd_srq *srq_at(const struct vbd_worker *worker, uint64_t wr_id)
 	return NULL;
 }
 
-static void complete_shared(
+static void complete_srq_receive(
 	struct vbd_srq *srq, struct vbd_channel *channel, const struct ibv_wc *wc)
 {
 	struct vbd_recv_slot *slot = vbd_srq_completed(srq, channel, wc);
@@ -201,30 +201,30 @@ static void complete_shared(
 }
 
 /* Returns false if the completion is not of a receive of an SRQ. */
-static bool dispatch_shared(struct vbd_worker *worker, const struct ibv_wc *wc)
+static bool dispatch_srq_receive(struct vbd_worker *worker, const struct ibv_wc *wc)
 {
-	struct vbd_srq *srq = vbd_wr_id_is_recv(wc->wr_id) ? srq_at(worker, wc->wr_id) : NULL;
+	struct vbd_srq *srq = vbd_wr_id_is_recv(wc->wr_id) ? srq_of_wr_id(worker, wc->wr_id) : NULL;
 	struct vbd_channel *channel;
 
 	if (!srq)
 		return false;
 	channel = vbd_channel_of_srq(srq, wc->qp_num);
 	if (!channel) {
-		/* As in dispatch(): the attach command may still be in the mailbox. */
+		/* As in dispatch_completion(): the attach command may still be in the mailbox. */
 		(void)vbd_worker_take_commands(worker);
-		srq = srq_at(worker, wc->wr_id);
+		srq = srq_of_wr_id(worker, wc->wr_id);
 		channel = srq ? vbd_channel_of_srq(srq, wc->qp_num) : NULL;
 	}
 	if (srq)
-		complete_shared(srq, channel, wc);
+		complete_srq_receive(srq, channel, wc);
 	return true;
 }
 
-static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
+static void dispatch_completion(struct vbd_worker *worker, const struct ibv_wc *wc)
 {
-	struct vbd_channel *channel = channel_at(worker, wc->wr_id);
+	struct vbd_channel *channel = channel_of_wr_id(worker, wc->wr_id);
 
-	if (!channel && dispatch_shared(worker, wc))
+	if (!channel && dispatch_srq_receive(worker, wc))
 		return;
 	if (!channel) {
 		/*
@@ -232,7 +232,7 @@ static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
 		 * control has connected, and the command was sent before.
 		 */
 		(void)vbd_worker_take_commands(worker);
-		channel = channel_at(worker, wc->wr_id);
+		channel = channel_of_wr_id(worker, wc->wr_id);
 	}
 	if (!channel)
 		return;
@@ -243,11 +243,10 @@ static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
 	vbd_channel_completed(channel, wc);
 }
 
-static void take_completions(
-	struct vbd_worker *worker, const struct ibv_wc *wcs, unsigned int count)
+static void dispatch_batch(struct vbd_worker *worker, const struct ibv_wc *wcs, unsigned int count)
 {
 	for (unsigned int i = 0; i < count; i++)
-		dispatch(worker, &wcs[i]);
+		dispatch_completion(worker, &wcs[i]);
 }
 
 /* End the purges whose completions are all taken. @dry: the CQ was found empty. */
@@ -272,7 +271,7 @@ static bool deliver_delayed(struct vbd_worker *worker)
 	bool any = false;
 
 	while (vbd_withheld_next(worker, &wc)) {
-		channel = channel_at(worker, wc.wr_id);
+		channel = channel_of_wr_id(worker, wc.wr_id);
 		if (!channel)
 			continue;
 		any = true;
@@ -289,7 +288,7 @@ static void repost_all(struct vbd_worker *worker)
 			VBD_LIST_FIRST(&worker->reposting, struct vbd_channel, repost_link));
 }
 
-static bool run_due(struct vbd_worker *worker)
+static bool run_due_work(struct vbd_worker *worker)
 {
 	bool any = deliver_delayed(worker);
 
@@ -312,7 +311,7 @@ static uint64_t next_due_ns(const struct vbd_worker *worker)
 /* The loop. */
 
 /* Poll one batch of completions; false when the CQ was empty. */
-static bool poll_once(struct vbd_worker *worker, struct vbd_cq *cq)
+static bool poll_cq_once(struct vbd_worker *worker, struct vbd_cq *cq)
 {
 	struct ibv_wc wcs[POLL_BATCH];
 	unsigned int count = vbd_pv_poll_cq(cq->cq, wcs, POLL_BATCH);
@@ -324,7 +323,7 @@ static bool poll_once(struct vbd_worker *worker, struct vbd_cq *cq)
 	}
 	vbd_counter_add(&cq->completions, count);
 	worker->now_ns = 0;
-	take_completions(worker, wcs, count);
+	dispatch_batch(worker, wcs, count);
 	return true;
 }
 
@@ -353,9 +352,9 @@ bool vbd_worker_spins_on(struct vbd_cq *cq)
  * completion. The event that woke the worker is taken only then, by a system call for which the
  * peer need not wait.
  */
-static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
+static bool poll_or_arm_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 {
-	bool any = poll_once(worker, cq);
+	bool any = poll_cq_once(worker, cq);
 
 	if (!vbd_list_empty(&cq->purges))
 		end_purges(cq, !any);
@@ -370,15 +369,15 @@ static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
 	if (vbd_pv_arm_cq(cq->cq, NULL) != VBD_OK)
 		return true;
 	vbd_list_remove(&cq->active_link);
-	set_armed(worker, cq, true);
+	set_cq_armed(worker, cq, true);
 	vbd_counter_add(&cq->events_armed, 1);
-	if (!poll_once(worker, cq))
+	if (!poll_cq_once(worker, cq))
 		return false;
 	vbd_worker_poll_on(worker, cq);
 	return true;
 }
 
-static bool poll_all(struct vbd_worker *worker)
+static bool poll_all_cqs(struct vbd_worker *worker)
 {
 	struct vbd_link now;
 	bool any = false;
@@ -395,14 +394,14 @@ static bool poll_all(struct vbd_worker *worker)
 		struct vbd_cq *cq = VBD_CONTAINER_OF(now.next, struct vbd_cq, active_link);
 
 		vbd_worker_poll_on(worker, cq);
-		any |= poll_active(worker, cq);
+		any |= poll_or_arm_cq(worker, cq);
 	}
 	return any;
 }
 
 static void on_cq_event(struct vbd_worker *worker, struct vbd_cq *cq)
 {
-	set_armed(worker, cq, false);
+	set_cq_armed(worker, cq, false);
 	cq->event_due = true;
 	vbd_worker_poll_on(worker, cq);
 }
@@ -421,7 +420,7 @@ int vbd_worker_wait_ms(const struct vbd_worker *worker)
 	return wait_ms < INT_MAX ? (int)wait_ms : INT_MAX;
 }
 
-static void sleep_until_woken(struct vbd_worker *worker, bool wait)
+static void wait_for_events(struct vbd_worker *worker, bool wait)
 {
 	struct epoll_event events[EPOLL_BATCH];
 	int count = epoll_wait(
@@ -438,7 +437,7 @@ static void sleep_until_woken(struct vbd_worker *worker, bool wait)
 	}
 }
 
-static void count_spun(struct vbd_worker *worker, uint64_t now_ns)
+static void count_spun_time(struct vbd_worker *worker, uint64_t now_ns)
 {
 	if (now_ns > worker->spun_at_ns)
 		vbd_counter_add(&worker->spun_ns, now_ns - worker->spun_at_ns);
@@ -452,14 +451,14 @@ bool vbd_worker_spin(struct vbd_worker *worker)
 	if (!worker->spun_at_ns)
 		worker->spun_at_ns = vbd_clock_mono_ns();
 	else if (looks)
-		count_spun(worker, vbd_clock_mono_ns());
+		count_spun_time(worker, vbd_clock_mono_ns());
 	return looks && worker->armed_cqs > 0;
 }
 
 void vbd_worker_end_spin(struct vbd_worker *worker)
 {
 	if (worker->spun_at_ns)
-		count_spun(worker, vbd_worker_now_ns(worker));
+		count_spun_time(worker, vbd_worker_now_ns(worker));
 	worker->spun_at_ns = 0;
 }
 
@@ -471,16 +470,16 @@ void vbd_worker_turn(struct vbd_worker *worker, bool wait)
 	worker->spins = false;
 	worker->now_ns = 0;
 	busy = vbd_worker_take_commands(worker);
-	busy |= poll_all(worker);
-	busy |= run_due(worker);
+	busy |= poll_all_cqs(worker);
+	busy |= run_due_work(worker);
 	if (busy || !worker->spins)
 		vbd_worker_end_spin(worker);
 	if (busy || worker->stopping)
 		return;
 	if (!worker->spins)
-		sleep_until_woken(worker, wait);
+		wait_for_events(worker, wait);
 	else if (vbd_worker_spin(worker))
-		sleep_until_woken(worker, false);
+		wait_for_events(worker, false);
 }
 
 /* The thread. */

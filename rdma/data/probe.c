@@ -49,31 +49,31 @@ void vbd_probe_on_notification(struct vbd_probe *probe, enum vbd_notification no
 
 /* The worker. */
 
-static struct vbd_probe *probe_of(const struct vbd_link *link)
+static struct vbd_probe *probe_of_link(const struct vbd_link *link)
 {
 	return VBD_CONTAINER_OF(link, struct vbd_probe, due_link);
 }
 
-static struct vbd_probe_counters *totals_of(const struct vbd_probe *probe)
+static struct vbd_probe_counters *totals_of_kind(const struct vbd_probe *probe)
 {
 	return &probe->channel->worker->probe_totals[probe->kind];
 }
 
 /* @counter: its place in struct vbd_probe_counters */
-static void count(struct vbd_probe *probe, size_t counter)
+static void increment_counter(struct vbd_probe *probe, size_t counter)
 {
 	vbd_counter_add((struct vbd_counter *)((char *)&probe->counters + counter), 1);
-	vbd_counter_add((struct vbd_counter *)((char *)totals_of(probe) + counter), 1);
+	vbd_counter_add((struct vbd_counter *)((char *)totals_of_kind(probe) + counter), 1);
 }
 
-static void count_completed(struct vbd_probe *probe, uint64_t rtt_ns)
+static void record_round_trip(struct vbd_probe *probe, uint64_t rtt_ns)
 {
 	vbd_histogram_add(&probe->counters.rtt_ns, rtt_ns);
-	vbd_histogram_add(&totals_of(probe)->rtt_ns, rtt_ns);
-	count(probe, offsetof(struct vbd_probe_counters, completed));
+	vbd_histogram_add(&totals_of_kind(probe)->rtt_ns, rtt_ns);
+	increment_counter(probe, offsetof(struct vbd_probe_counters, completed));
 }
 
-static void end(struct vbd_probe *probe)
+static void end_probe(struct vbd_probe *probe)
 {
 	struct vbd_channel *channel = probe->channel;
 
@@ -83,15 +83,15 @@ static void end(struct vbd_probe *probe)
 	vbd_worker_notify(channel->worker, &probe->ended_notification, VBD_CONTROL_PROBE_ENDED);
 }
 
-static void posted(struct vbd_probe *probe)
+static void set_ping_posted(struct vbd_probe *probe)
 {
 	probe->owed = false;
 	probe->under_way = true;
-	count(probe, offsetof(struct vbd_probe_counters, sent));
+	increment_counter(probe, offsetof(struct vbd_probe_counters, sent));
 }
 
 /* A unique message: a mark of this daemon and the number of the channel's ping. */
-static void fill_echo(uint8_t *bytes, uint32_t size_bytes, uint64_t number)
+static void fill_echo_bytes(uint8_t *bytes, uint32_t size_bytes, uint64_t number)
 {
 	static const uint8_t mark[8] = {'v', 'b', 'd', '-', 'e', 'c', 'h', 'o'};
 
@@ -101,7 +101,7 @@ static void fill_echo(uint8_t *bytes, uint32_t size_bytes, uint64_t number)
 		bytes[i] = (uint8_t)(number + i);
 }
 
-static bool post_echo(struct vbd_channel *channel, uint32_t size_bytes, uint64_t number)
+static bool post_echo_ping(struct vbd_channel *channel, uint32_t size_bytes, uint64_t number)
 {
 	uint8_t bytes[VBD_ECHO_BYTES_MAX];
 	const struct vbd_sge sge = {.addr = (uintptr_t)bytes, .length_bytes = size_bytes};
@@ -113,12 +113,12 @@ static bool post_echo(struct vbd_channel *channel, uint32_t size_bytes, uint64_t
 		.ping = number,
 	};
 
-	fill_echo(bytes, size_bytes, number);
+	fill_echo_bytes(bytes, size_bytes, number);
 	return vbd_channel_post_send(channel, &request);
 }
 
 /* For a length of 0 the peer checks neither address nor key (IBTA, C9-88). */
-static bool post_ack(struct vbd_channel *channel, uint64_t number)
+static bool post_ack_ping(struct vbd_channel *channel, uint64_t number)
 {
 	const struct vbd_send_request request = {.op = VBD_OP_WRITE, .ping = number};
 
@@ -131,14 +131,14 @@ static void post_ping(struct vbd_probe *probe)
 	uint64_t number = channel->last_ping + 1;
 
 	probe->posted_ns = vbd_worker_now_ns(channel->worker);
-	if (!(probe->kind == VBD_PROBE_ECHO ? post_echo(channel, probe->size_bytes, number)
-					    : post_ack(channel, number)))
+	if (!(probe->kind == VBD_PROBE_ECHO ? post_echo_ping(channel, probe->size_bytes, number)
+					    : post_ack_ping(channel, number)))
 		return;
 	probe->number = channel->last_ping = number;
-	posted(probe);
+	set_ping_posted(probe);
 }
 
-static void pump(struct vbd_probe *probe)
+static void post_owed_ping(struct vbd_probe *probe)
 {
 	if (probe->owed && vbd_channel_can_send(probe->channel))
 		post_ping(probe);
@@ -151,22 +151,22 @@ static void begin_ping(struct vbd_probe *probe)
 	probe->begun++;
 	probe->counted_late = false;
 	if (probe->kind == VBD_PROBE_RPING) {
-		posted(probe);
+		set_ping_posted(probe);
 		probe->posted_ns = vbd_worker_now_ns(probe->channel->worker);
 		vbd_rping_ping(probe->channel, probe->size_bytes,
 			vbd_counter_get(&probe->counters.sent) - 1, on_rping_back);
 		return;
 	}
 	probe->owed = true;
-	pump(probe);
+	post_owed_ping(probe);
 }
 
-static bool all_begun(const struct vbd_probe *probe)
+static bool all_pings_begun(const struct vbd_probe *probe)
 {
 	return probe->count && probe->begun == probe->count;
 }
 
-static bool all_over(const struct vbd_probe *probe)
+static bool all_pings_over(const struct vbd_probe *probe)
 {
 	return probe->count && vbd_counter_get(&probe->counters.completed) +
 					       vbd_counter_get(&probe->counters.lost) ==
@@ -174,21 +174,21 @@ static bool all_over(const struct vbd_probe *probe)
 }
 
 /* Unreliable connections do not repeat a lost message, and no error reports it. */
-static bool may_be_lost(const struct vbd_probe *probe)
+static bool may_lose_ping(const struct vbd_probe *probe)
 {
 	return probe->channel->limits.transport != VBD_TRANSPORT_RC;
 }
 
 /* Sorted by due_ns; intervals are mostly equal, so search from the end. */
-static void wait_for_due(struct vbd_probe *probe, uint64_t due_ns)
+static void queue_until_due(struct vbd_probe *probe, uint64_t due_ns)
 {
 	struct vbd_link *head = &probe->channel->worker->probes;
 	struct vbd_link *before = head->prev;
 
-	if (all_begun(probe) && !may_be_lost(probe))
+	if (all_pings_begun(probe) && !may_lose_ping(probe))
 		return;
 	probe->due_ns = due_ns;
-	while (before != head && probe_of(before)->due_ns > due_ns)
+	while (before != head && probe_of_link(before)->due_ns > due_ns)
 		before = before->prev;
 	vbd_list_append(before->next, &probe->due_link);
 }
@@ -196,17 +196,17 @@ static void wait_for_due(struct vbd_probe *probe, uint64_t due_ns)
 /* Returns false if the lost ping was the last one. */
 static bool count_lost_ping(struct vbd_probe *probe, uint64_t now_ns)
 {
-	if (!probe->under_way || !may_be_lost(probe) || now_ns < probe->posted_ns + LOST_AFTER_NS)
+	if (!probe->under_way || !may_lose_ping(probe) || now_ns < probe->posted_ns + LOST_AFTER_NS)
 		return true;
 	probe->under_way = false;
-	count(probe, offsetof(struct vbd_probe_counters, lost));
-	if (!all_over(probe))
+	increment_counter(probe, offsetof(struct vbd_probe_counters, lost));
+	if (!all_pings_over(probe))
 		return true;
-	end(probe);
+	end_probe(probe);
 	return false;
 }
 
-static void come_due(struct vbd_probe *probe, uint64_t now_ns)
+static void on_ping_due(struct vbd_probe *probe, uint64_t now_ns)
 {
 	uint64_t next_ns = probe->due_ns + probe->interval_ns;
 
@@ -218,13 +218,13 @@ static void come_due(struct vbd_probe *probe, uint64_t now_ns)
 		return;
 	if (probe->under_way || probe->owed) {
 		if (!probe->counted_late)
-			count(probe, offsetof(struct vbd_probe_counters, late));
+			increment_counter(probe, offsetof(struct vbd_probe_counters, late));
 		probe->counted_late = true;
-	} else if (!all_begun(probe)) {
+	} else if (!all_pings_begun(probe)) {
 		begin_ping(probe);
 	}
 	/* Pings that could not be sent in time are skipped. */
-	wait_for_due(probe, next_ns > now_ns ? next_ns : now_ns + probe->interval_ns);
+	queue_until_due(probe, next_ns > now_ns ? next_ns : now_ns + probe->interval_ns);
 }
 
 void vbd_probes_run_due(struct vbd_worker *worker)
@@ -236,23 +236,23 @@ void vbd_probes_run_due(struct vbd_worker *worker)
 		return;
 	worker->now_ns = 0;
 	now_ns = vbd_worker_now_ns(worker);
-	while (!vbd_list_empty(probes) && probe_of(probes->next)->due_ns <= now_ns)
-		come_due(probe_of(probes->next), now_ns);
+	while (!vbd_list_empty(probes) && probe_of_link(probes->next)->due_ns <= now_ns)
+		on_ping_due(probe_of_link(probes->next), now_ns);
 }
 
 uint64_t vbd_probes_due_ns(const struct vbd_worker *worker)
 {
 	const struct vbd_link *probes = &worker->probes;
 
-	return vbd_list_empty(probes) ? UINT64_MAX : probe_of(probes->next)->due_ns;
+	return vbd_list_empty(probes) ? UINT64_MAX : probe_of_link(probes->next)->due_ns;
 }
 
-static void end_stopped(struct vbd_probe *probe)
+static void end_stopped_probe(struct vbd_probe *probe)
 {
 	(void)vbd_error_set(&probe->error, VBD_E_CANCELLED,
 		"the probe was cancelled after %llu pings",
 		(unsigned long long)vbd_counter_get(&probe->counters.completed));
-	end(probe);
+	end_probe(probe);
 }
 
 void vbd_probe_stopping(struct vbd_probe *probe)
@@ -263,16 +263,16 @@ void vbd_probe_stopping(struct vbd_probe *probe)
 	/* Finish the ping: the rest of a cancelled rping exchange would look like an answer to the
 	 * next. */
 	if (channel->probe == probe && !(probe->kind == VBD_PROBE_RPING && probe->under_way))
-		end_stopped(probe);
+		end_stopped_probe(probe);
 	vbd_worker_notify(channel->worker, &probe->stop_command, VBD_CONTROL_PROBE_STOP_SEEN);
 }
 
-static void note_rtt(struct vbd_probe *probe, uint64_t rtt_ns)
+static void record_rtt(struct vbd_probe *probe, uint64_t rtt_ns)
 {
 	uint64_t last_ns = vbd_counter_get(&probe->last_ns);
 	uint64_t change_ns = rtt_ns > last_ns ? rtt_ns - last_ns : last_ns - rtt_ns;
 
-	count_completed(probe, rtt_ns);
+	record_round_trip(probe, rtt_ns);
 	vbd_counter_set(&probe->last_ns, rtt_ns);
 	if (!last_ns)
 		return;
@@ -280,14 +280,14 @@ static void note_rtt(struct vbd_probe *probe, uint64_t rtt_ns)
 	vbd_counter_set(&probe->jitter_ns, probe->jitter_16 / 16);
 }
 
-static void came_back(struct vbd_probe *probe)
+static void on_ping_back(struct vbd_probe *probe)
 {
 	probe->under_way = false;
-	note_rtt(probe, vbd_worker_now_ns(probe->channel->worker) - probe->posted_ns);
-	if (all_over(probe))
-		end(probe);
+	record_rtt(probe, vbd_worker_now_ns(probe->channel->worker) - probe->posted_ns);
+	if (all_pings_over(probe))
+		end_probe(probe);
 	else if (probe->stopping)
-		end_stopped(probe);
+		end_stopped_probe(probe);
 	else if (!probe->interval_ns)
 		begin_ping(probe);
 }
@@ -296,14 +296,14 @@ static void on_rping_back(struct vbd_channel *channel, bool same)
 {
 	if (!same)
 		vbd_counter_add(&channel->probe->mismatched, 1);
-	came_back(channel->probe);
+	on_ping_back(channel->probe);
 }
 
-static void acked(struct vbd_probe *probe, uint64_t number)
+static void on_ping_acked(struct vbd_probe *probe, uint64_t number)
 {
 	/* The completion of an echo shows only that the message has arrived. */
 	if (probe->kind == VBD_PROBE_ACK && probe->under_way && probe->number == number)
-		came_back(probe);
+		on_ping_back(probe);
 }
 
 void vbd_probe_received(struct vbd_channel *channel, const struct vbd_recv_slot *slot)
@@ -315,30 +315,31 @@ void vbd_probe_received(struct vbd_channel *channel, const struct vbd_recv_slot 
 	if (!probe || probe->kind != VBD_PROBE_ECHO || !probe->under_way ||
 		slot->received.length_bytes != probe->size_bytes)
 		return;
-	fill_echo(sent, probe->size_bytes, probe->number);
+	fill_echo_bytes(sent, probe->size_bytes, probe->number);
 	if (memcmp(bytes, sent, VBD_ECHO_BYTES_MIN) != 0)
 		return;
 	if (memcmp(bytes, sent, probe->size_bytes) != 0)
 		vbd_counter_add(&probe->mismatched, 1);
-	came_back(probe);
+	on_ping_back(probe);
 }
 
-static void drained(struct vbd_probe *probe)
+static void on_channel_drained(struct vbd_probe *probe)
 {
 	if (probe->under_way)
-		count(probe, offsetof(struct vbd_probe_counters, lost));
+		increment_counter(probe, offsetof(struct vbd_probe_counters, lost));
 	(void)vbd_error_set(&probe->error, VBD_E_QP_FATAL, "the connection ended after %llu pings",
 		(unsigned long long)vbd_counter_get(&probe->counters.completed));
-	end(probe);
+	end_probe(probe);
 }
 
 void vbd_probe_started(struct vbd_probe *probe)
 {
-	static const struct vbd_probe_ops ops = {.pump = pump, .acked = acked, .drained = drained};
+	static const struct vbd_probe_ops ops = {
+		.pump = post_owed_ping, .acked = on_ping_acked, .drained = on_channel_drained};
 
 	probe->channel->probe = probe;
 	probe->channel->probe_ops = &ops;
 	begin_ping(probe);
 	if (probe->interval_ns)
-		wait_for_due(probe, vbd_clock_mono_ns() + probe->interval_ns);
+		queue_until_due(probe, vbd_clock_mono_ns() + probe->interval_ns);
 }

@@ -86,14 +86,14 @@ struct vbd_rping {
 	vbd_rping_back_cb back; /* client */
 };
 
-static struct layout *layout_of(const struct vbd_rping *rping)
+static struct layout *memory_layout(const struct vbd_rping *rping)
 {
 	return (struct layout *)(void *)vbd_mem_own(&rping->mem);
 }
 
 /* Making and freeing. */
 
-static struct message where(const struct vbd_rping *rping, const uint8_t *bytes)
+static struct message message_of_range(const struct vbd_rping *rping, const uint8_t *bytes)
 {
 	return (struct message){
 		.addr_be = htobe64((uintptr_t)bytes),
@@ -101,7 +101,7 @@ static struct message where(const struct vbd_rping *rping, const uint8_t *bytes)
 	};
 }
 
-static void renew(struct vbd_channel *channel)
+static void reset_rping(struct vbd_channel *channel)
 {
 	struct vbd_rping *rping = channel->rping;
 
@@ -109,7 +109,8 @@ static void renew(struct vbd_channel *channel)
 	rping->owed = VBD_RPING_NOTHING;
 }
 
-static enum vbd_status create(struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err)
+static enum vbd_status create_rping(
+	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err)
 {
 	bool client = channel->limits.service == VBD_SERVICE_RPING_CLIENT;
 	struct vbd_rping *rping = calloc(1, sizeof(*rping));
@@ -118,7 +119,7 @@ static enum vbd_status create(struct vbd_channel *channel, struct vbd_pd *pd, st
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for rping");
 	channel->rping = rping;
 	rping->client = client;
-	renew(channel);
+	reset_rping(channel);
 	rping->mem.size_bytes = client ? sizeof(struct layout) : offsetof(struct layout, sink);
 	if (client)
 		rping->mem.access = VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE;
@@ -129,15 +130,15 @@ static enum vbd_status create(struct vbd_channel *channel, struct vbd_pd *pd, st
 	return VBD_OK;
 }
 
-static enum vbd_status prepare(struct vbd_channel *channel, struct vbd_error *err)
+static enum vbd_status prepare_memory(struct vbd_channel *channel, struct vbd_error *err)
 {
 	struct vbd_rping *rping = channel->rping;
 	enum vbd_status status = vbd_mem_prepare(&rping->mem, err);
-	struct layout *layout = layout_of(rping);
+	struct layout *layout = memory_layout(rping);
 
 	if (!status && rping->client) {
-		layout->said[0] = where(rping, layout->source);
-		layout->said[1] = where(rping, layout->sink);
+		layout->said[0] = message_of_range(rping, layout->source);
+		layout->said[1] = message_of_range(rping, layout->sink);
 	}
 	return status;
 }
@@ -148,7 +149,7 @@ static void free_memory(struct vbd_channel *channel)
 		vbd_mem_unprepare(&channel->rping->mem);
 }
 
-static void destroy(struct vbd_channel *channel)
+static void destroy_rping(struct vbd_channel *channel)
 {
 	struct vbd_rping *rping = channel->rping;
 
@@ -161,13 +162,13 @@ static void destroy(struct vbd_channel *channel)
 
 /* The protocol: the worker. */
 
-static void step(struct vbd_channel *channel, enum vbd_rping_event event);
+static void step_rping(struct vbd_channel *channel, enum vbd_rping_event event);
 
-static bool say(struct vbd_channel *channel, unsigned int which)
+static bool send_message(struct vbd_channel *channel, unsigned int which)
 {
 	const struct vbd_rping *rping = channel->rping;
 	const struct vbd_sge sge = {
-		.addr = (uintptr_t)&layout_of(rping)->said[which],
+		.addr = (uintptr_t)&memory_layout(rping)->said[which],
 		.length_bytes = sizeof(struct message),
 		.lkey = rping->mem.lkey,
 	};
@@ -176,11 +177,11 @@ static bool say(struct vbd_channel *channel, unsigned int which)
 	return vbd_channel_can_send(channel) && vbd_channel_post_send(channel, &request);
 }
 
-static bool move(struct vbd_channel *channel, enum vbd_op op)
+static bool read_or_write(struct vbd_channel *channel, enum vbd_op op)
 {
 	const struct vbd_rping *rping = channel->rping;
 	const struct vbd_sge sge = {
-		.addr = (uintptr_t)layout_of(rping)->source,
+		.addr = (uintptr_t)memory_layout(rping)->source,
 		.length_bytes = rping->size_bytes,
 		.lkey = rping->mem.lkey,
 	};
@@ -194,7 +195,7 @@ static bool move(struct vbd_channel *channel, enum vbd_op op)
 	return vbd_channel_can_send(channel) && vbd_channel_post_send(channel, &request);
 }
 
-static void refuse(struct vbd_channel *channel, const char *what)
+static void break_channel(struct vbd_channel *channel, const char *what)
 {
 	struct vbd_error error = {0};
 
@@ -207,7 +208,7 @@ static void refuse(struct vbd_channel *channel, const char *what)
  * The text of rping's client, with the same count and letters: its server writes back only up to
  * the first NUL, and `rping -s -v` prints the text.
  */
-static void fill(uint8_t *bytes, uint32_t size_bytes, uint64_t ping)
+static void fill_ping_text(uint8_t *bytes, uint32_t size_bytes, uint64_t ping)
 {
 	const unsigned int first = 'A', last = 'z';
 	unsigned int letter = first + (unsigned int)(ping % (last - first + 1));
@@ -231,37 +232,37 @@ void vbd_rping_ping(
 	struct vbd_channel *channel, uint32_t size_bytes, uint64_t number, vbd_rping_back_cb back)
 {
 	struct vbd_rping *rping = channel->rping;
-	struct layout *layout = layout_of(rping);
+	struct layout *layout = memory_layout(rping);
 
 	rping->size_bytes = size_bytes;
 	rping->back = back;
-	fill(layout->source, size_bytes, number);
+	fill_ping_text(layout->source, size_bytes, number);
 	memset(layout->sink, 0, size_bytes);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(layout->said); i++)
 		layout->said[i].size_bytes_be = htobe32(size_bytes);
-	step(channel, VBD_RPING_EV_START);
+	step_rping(channel, VBD_RPING_EV_START);
 }
 
-static void check(struct vbd_channel *channel)
+static void compare_ping(struct vbd_channel *channel)
 {
 	const struct vbd_rping *rping = channel->rping;
-	const struct layout *layout = layout_of(rping);
+	const struct layout *layout = memory_layout(rping);
 
 	rping->back(channel, memcmp(layout->source, layout->sink, rping->size_bytes) == 0);
 }
 
-static bool post(struct vbd_channel *channel, enum vbd_rping_action action)
+static bool post_action(struct vbd_channel *channel, enum vbd_rping_action action)
 {
 	switch (action) {
 	case VBD_RPING_READ:
-		return move(channel, VBD_OP_READ);
+		return read_or_write(channel, VBD_OP_READ);
 	case VBD_RPING_WRITE:
-		return move(channel, VBD_OP_WRITE);
+		return read_or_write(channel, VBD_OP_WRITE);
 	case VBD_RPING_SAY_DONE:
 	case VBD_RPING_SAY_SOURCE:
-		return say(channel, 0);
+		return send_message(channel, 0);
 	case VBD_RPING_SAY_SINK:
-		return say(channel, 1);
+		return send_message(channel, 1);
 	case VBD_RPING_NOTHING:
 	case VBD_RPING_CHECK:
 	case VBD_RPING_REFUSE:
@@ -271,27 +272,27 @@ static bool post(struct vbd_channel *channel, enum vbd_rping_action action)
 	return true;
 }
 
-static void step(struct vbd_channel *channel, enum vbd_rping_event event)
+static void step_rping(struct vbd_channel *channel, enum vbd_rping_event event)
 {
 	struct vbd_rping *rping = channel->rping;
 	const struct vbd_rping_rule *rule = vbd_rping_rule(rping->state, event);
 
 	rping->state = rule->next;
 	if (rule->action == VBD_RPING_CHECK)
-		check(channel);
+		compare_ping(channel);
 	else if (rule->action == VBD_RPING_REFUSE)
-		refuse(channel, "an unexpected message arrived");
-	else if (!post(channel, rule->action))
+		break_channel(channel, "an unexpected message arrived");
+	else if (!post_action(channel, rule->action))
 		rping->owed = rule->action;
 }
 
-static void received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
+static void on_message_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 {
 	struct vbd_rping *rping = channel->rping;
 	struct message message;
 
 	if (slot->received.length_bytes != sizeof(message)) {
-		refuse(channel, "a message does not have 16 bytes");
+		break_channel(channel, "a message does not have 16 bytes");
 		return;
 	}
 	memcpy(&message, vbd_channel_recv_data(slot), sizeof(message));
@@ -302,35 +303,35 @@ static void received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 		rping->addr = be64toh(message.addr_be);
 		rping->rkey = be32toh(message.rkey_be);
 		if (rping->size_bytes > DATA_BYTES) {
-			refuse(channel, "the data is longer than 64 KiB");
+			break_channel(channel, "the data is longer than 64 KiB");
 			return;
 		}
 	}
-	step(channel, VBD_RPING_EV_MESSAGE);
+	step_rping(channel, VBD_RPING_EV_MESSAGE);
 }
 
-static void sent(struct vbd_channel *channel, const struct vbd_send_slot *sent)
+static void on_wr_completed(struct vbd_channel *channel, const struct vbd_send_slot *sent)
 {
 	if (sent->op == VBD_OP_READ || sent->op == VBD_OP_WRITE)
-		step(channel, VBD_RPING_EV_MOVED);
+		step_rping(channel, VBD_RPING_EV_MOVED);
 }
 
-static void pump(struct vbd_channel *channel)
+static void post_owed_action(struct vbd_channel *channel)
 {
 	struct vbd_rping *rping = channel->rping;
 
 	if (rping->owed != VBD_RPING_NOTHING && vbd_channel_can_send(channel) &&
-		post(channel, rping->owed))
+		post_action(channel, rping->owed))
 		rping->owed = VBD_RPING_NOTHING;
 }
 
 const struct vbd_service_ops vbd_rping_ops = {
-	.create = create,
-	.prepare = prepare,
+	.create = create_rping,
+	.prepare = prepare_memory,
 	.free_memory = free_memory,
-	.destroy = destroy,
-	.renew = renew,
-	.received = received,
-	.sent = sent,
-	.pump = pump,
+	.destroy = destroy_rping,
+	.renew = reset_rping,
+	.received = on_message_received,
+	.sent = on_wr_completed,
+	.pump = post_owed_action,
 };

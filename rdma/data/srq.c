@@ -26,7 +26,7 @@ static enum vbd_status allocate_slots(struct vbd_srq *srq, struct vbd_error *err
 	return VBD_OK;
 }
 
-static enum vbd_status post(struct vbd_srq *srq, uint32_t index, struct vbd_error *err)
+static enum vbd_status post_receive(struct vbd_srq *srq, uint32_t index, struct vbd_error *err)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)vbd_srq_recv_data(&srq->slots[index]),
@@ -86,7 +86,7 @@ enum vbd_status vbd_srq_open(
 	srq->worker = cq->worker;
 	status = vbd_pv_create_srq(&srq->account, srq->pd->ibv_pd, srq->depth, &srq->srq, err);
 	for (uint32_t i = 0; i < srq->depth && !status; i++)
-		status = post(srq, i, err);
+		status = post_receive(srq, i, err);
 	return status;
 }
 
@@ -105,7 +105,7 @@ void vbd_srq_destroy(struct vbd_srq *srq)
 }
 
 /* There is one limit command: send the next when it comes back. */
-static void send_limit(struct vbd_srq *srq)
+static void send_limit_command(struct vbd_srq *srq)
 {
 	if (srq->removing)
 		return;
@@ -119,20 +119,20 @@ static void send_limit(struct vbd_srq *srq)
 void vbd_srq_set_limit(struct vbd_srq *srq, uint32_t limit)
 {
 	vbd_counter_set(&srq->limit, limit);
-	send_limit(srq);
+	send_limit_command(srq);
 }
 
 void vbd_srq_on_limit_event(struct vbd_srq *srq)
 {
 	vbd_counter_add(&srq->limit_events, 1);
-	send_limit(srq);
+	send_limit_command(srq);
 }
 
 void vbd_srq_on_limit_seen(struct vbd_srq *srq)
 {
 	srq->limit_sent = false;
 	if (srq->limit_owed)
-		send_limit(srq);
+		send_limit_command(srq);
 }
 
 void vbd_srq_release_held(struct vbd_srq *srq, const struct vbd_channel *channel)
@@ -155,7 +155,7 @@ static void uncount_outstanding(struct vbd_srq *srq, uint64_t n)
 	vbd_counter_set(&srq->posted, vbd_counter_get(&srq->posted) - n);
 }
 
-static void arm(const struct vbd_srq *srq)
+static void arm_limit(const struct vbd_srq *srq)
 {
 	uint32_t limit = (uint32_t)vbd_counter_get(&srq->limit);
 	struct vbd_error error = {0};
@@ -169,7 +169,7 @@ void vbd_srq_added(struct vbd_srq *srq)
 	vbd_list_append(&srq->worker->srqs, &srq->worker_link);
 	vbd_cq_count_outstanding(srq->cq, vbd_counter_get(&srq->posted));
 	if (vbd_counter_get(&srq->limit))
-		arm(srq);
+		arm_limit(srq);
 }
 
 void vbd_srq_removed(struct vbd_srq *srq)
@@ -180,7 +180,7 @@ void vbd_srq_removed(struct vbd_srq *srq)
 }
 
 /* Receives that can't be posted now stay spare for the next time. */
-static void post_spare(struct vbd_srq *srq)
+static void post_spare_receives(struct vbd_srq *srq)
 {
 	struct vbd_error error = {0};
 
@@ -188,7 +188,7 @@ static void post_spare(struct vbd_srq *srq)
 		return;
 	vbd_counter_add(&srq->refills, 1);
 	while (srq->spare_count > 0) {
-		if (post(srq, srq->spare[srq->spare_count - 1], &error) != VBD_OK) {
+		if (post_receive(srq, srq->spare[srq->spare_count - 1], &error) != VBD_OK) {
 			vbd_log(VBD_LOG_WARNING, "srq", "%s", error.text);
 			return;
 		}
@@ -199,8 +199,8 @@ static void post_spare(struct vbd_srq *srq)
 
 void vbd_srq_refill(struct vbd_srq *srq)
 {
-	post_spare(srq);
-	arm(srq);
+	post_spare_receives(srq);
+	arm_limit(srq);
 }
 
 void vbd_srq_refill_if_low(struct vbd_srq *srq)
@@ -208,7 +208,7 @@ void vbd_srq_refill_if_low(struct vbd_srq *srq)
 	uint64_t limit = vbd_counter_get(&srq->limit);
 
 	if (limit == 0)
-		post_spare(srq);
+		post_spare_receives(srq);
 	else if (srq->spare_count > 0 && vbd_counter_get(&srq->posted) < (limit + 1) / 2)
 		vbd_srq_refill(srq);
 }

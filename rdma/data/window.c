@@ -61,9 +61,9 @@ VBD_ENUM_NAMES(vbd_window_state_name, enum vbd_window_state, VBD_WINDOW_STATE_MA
 VBD_ENUM_COLUMN(bool, vbd_window_state_ended, enum vbd_window_state, VBD_WINDOW_STATE_MAP, 3)
 VBD_ENUM_NAMES(vbd_window_event_name, enum vbd_window_event, VBD_WINDOW_EVENT_MAP)
 
-static void step(struct vbd_window *window, enum vbd_window_event event);
+static void step_window(struct vbd_window *window, enum vbd_window_event event);
 
-static void on_op_ended(struct vbd_transfer *op, void *arg)
+static void on_work_ended(struct vbd_transfer *op, void *arg)
 {
 	struct vbd_window *window = arg;
 	bool done = op->state == VBD_TRANSFER_DONE;
@@ -79,10 +79,10 @@ static void on_op_ended(struct vbd_transfer *op, void *arg)
 	/* The library gives a window of type 1 its new key when the bind is posted. */
 	if (event == VBD_WINDOW_EV_BOUND && window->range.type == 1)
 		window->rkey = window->mw->rkey;
-	step(window, event);
+	step_window(window, event);
 }
 
-static void begin(struct vbd_window *window, struct vbd_channel *channel, enum vbd_op op)
+static void begin_wr(struct vbd_window *window, struct vbd_channel *channel, enum vbd_op op)
 {
 	window->busy = true;
 	window->op = (struct vbd_transfer){
@@ -92,43 +92,43 @@ static void begin(struct vbd_window *window, struct vbd_channel *channel, enum v
 		.chunk_bytes = 1,
 		.created_ns = vbd_clock_mono_ns(),
 		.state = VBD_TRANSFER_QUEUED,
-		.ended = on_op_ended,
+		.ended = on_work_ended,
 		.arg = window,
 	};
 	vbd_transfer_submit(&window->op);
 }
 
-static void unbind(struct vbd_window *window)
+static void begin_unbind(struct vbd_window *window)
 {
 	struct vbd_channel *channel = window->choose_channel(window, window->arg);
 
 	if (channel)
-		begin(window, channel, VBD_OP_INVALIDATE_WINDOW);
+		begin_wr(window, channel, VBD_OP_INVALIDATE_WINDOW);
 	else
-		step(window, VBD_WINDOW_EV_UNBOUND);
+		step_window(window, VBD_WINDOW_EV_UNBOUND);
 }
 
-static void bind_now(struct vbd_window *window)
+static void begin_bind(struct vbd_window *window)
 {
 	struct vbd_channel *channel = window->choose_channel(window, window->arg);
 
 	if (channel) {
-		begin(window, channel, VBD_OP_BIND_WINDOW);
+		begin_wr(window, channel, VBD_OP_BIND_WINDOW);
 		return;
 	}
 	(void)vbd_error_set(
 		&window->error, VBD_E_WRONG_STATE, "no connection is left to post the bind on");
-	step(window, VBD_WINDOW_EV_BIND_FAILED);
+	step_window(window, VBD_WINDOW_EV_BIND_FAILED);
 }
 
-static void release(struct vbd_window *window)
+static void dealloc_window(struct vbd_window *window)
 {
 	vbd_pv_dealloc_mw(window->mw);
 	window->mw = NULL;
 }
 
 /* The one setter of the state; calls `changed` once, after the action. */
-static void step(struct vbd_window *window, enum vbd_window_event event)
+static void step_window(struct vbd_window *window, enum vbd_window_event event)
 {
 	const struct vbd_window_rule *rule = vbd_window_rule(window->state, event);
 	bool changes = rule->next != window->state;
@@ -140,15 +140,15 @@ static void step(struct vbd_window *window, enum vbd_window_event event)
 	case VBD_WINDOW_DO_NOTHING:
 		break;
 	case VBD_WINDOW_DO_BIND:
-		bind_now(window);
+		begin_bind(window);
 		break;
 	case VBD_WINDOW_DO_UNBIND:
-		unbind(window);
+		begin_unbind(window);
 		/* Without a channel to post on, a nested step has called `changed`. */
 		changes = changes && window->state == rule->next;
 		break;
 	case VBD_WINDOW_DO_FREE:
-		release(window);
+		dealloc_window(window);
 		break;
 	}
 	if (changes)
@@ -195,7 +195,7 @@ void vbd_window_register(struct vbd_window *window)
 
 void vbd_window_registered(struct vbd_window *window)
 {
-	step(window, window->mr ? VBD_WINDOW_EV_REGISTERED : VBD_WINDOW_EV_REGISTER_FAILED);
+	step_window(window, window->mr ? VBD_WINDOW_EV_REGISTERED : VBD_WINDOW_EV_REGISTER_FAILED);
 }
 
 void vbd_window_deregister(struct vbd_window *window)
@@ -207,12 +207,12 @@ void vbd_window_deregister(struct vbd_window *window)
 
 void vbd_window_revoke(struct vbd_window *window)
 {
-	step(window, VBD_WINDOW_EV_REVOKE);
+	step_window(window, VBD_WINDOW_EV_REVOKE);
 }
 
 void vbd_window_revoke_at_once(struct vbd_window *window)
 {
-	step(window, VBD_WINDOW_EV_LOST);
+	step_window(window, VBD_WINDOW_EV_LOST);
 }
 
 void vbd_window_cancel(struct vbd_window *window)

@@ -80,7 +80,7 @@ struct vbd_window_range {
 };
 
 struct vbd_window {
-	enum vbd_window_state state; /* written by step() in window.c only */
+	enum vbd_window_state state; /* written by step_window() in window.c only */
 	struct vbd_window_range range;
 	struct vbd_mem *mem;	/* registered, with MW_BIND, as long as the window has not ended */
 	uint32_t rkey;		/* valid in the state READY */

@@ -63,7 +63,7 @@ void vbd_channel_table_release(struct vbd_channel_table *table, uint32_t index)
 	table->free_indexes[table->free_count++] = index;
 }
 
-static bool lengthen(struct vbd_channel_table *table, uint32_t index)
+static bool lengthen_table(struct vbd_channel_table *table, uint32_t index)
 {
 	uint32_t len = (index / INDEX_STEP + 1) * INDEX_STEP;
 	struct vbd_channel **channels =
@@ -81,7 +81,7 @@ static bool lengthen(struct vbd_channel_table *table, uint32_t index)
 bool vbd_channel_table_set(
 	struct vbd_channel_table *table, uint32_t index, struct vbd_channel *channel)
 {
-	if (index >= table->channels_len && !lengthen(table, index))
+	if (index >= table->channels_len && !lengthen_table(table, index))
 		return false;
 	table->channels[index] = channel;
 	return true;

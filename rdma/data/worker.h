@@ -183,8 +183,7 @@ void vbd_worker_faults_ended(struct vbd_worker *worker);
  * worker's sleep; -1: none */
 int vbd_worker_wait_ms(const struct vbd_worker *worker);
 
-/** vbd_worker_take_commands - worker; handle the commands that are there. False: there were none.
- */
+/** vbd_worker_take_commands - worker; handle the waiting commands; false if there are none */
 bool vbd_worker_take_commands(struct vbd_worker *worker);
 
 /** vbd_worker_poll_on - worker; poll @cq in each turn from now on, until it is empty and armed:
