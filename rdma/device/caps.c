@@ -6,7 +6,7 @@
 
 VBD_ENUM_NAMES(vbd_cap_name, enum vbd_cap, VBD_CAP_MAP)
 
-static uint64_t bit(enum vbd_cap cap, bool has)
+static uint64_t cap_bit(enum vbd_cap cap, bool has)
 {
 	return has ? 1ULL << cap : 0;
 }
@@ -18,12 +18,12 @@ static uint64_t caps_of_transport(const struct ibv_device_attr *attr, bool iwarp
 {
 	if (iwarp)
 		return 0;
-	return bit(VBD_CAP_UC, true) | bit(VBD_CAP_UD, true) |
-	       bit(VBD_CAP_MULTICAST, attr->max_mcast_grp > 0) |
-	       bit(VBD_CAP_ATOMICS, attr->atomic_cap != IBV_ATOMIC_NONE) |
-	       bit(VBD_CAP_WRITE_IMM, true) | bit(VBD_CAP_SEND_IMM, true) |
-	       bit(VBD_CAP_MANUAL_BRINGUP, true) | bit(VBD_CAP_PATH_MTU, true) |
-	       bit(VBD_CAP_SQD, true) | bit(VBD_CAP_WRITE_ACK, true);
+	return cap_bit(VBD_CAP_UC, true) | cap_bit(VBD_CAP_UD, true) |
+	       cap_bit(VBD_CAP_MULTICAST, attr->max_mcast_grp > 0) |
+	       cap_bit(VBD_CAP_ATOMICS, attr->atomic_cap != IBV_ATOMIC_NONE) |
+	       cap_bit(VBD_CAP_WRITE_IMM, true) | cap_bit(VBD_CAP_SEND_IMM, true) |
+	       cap_bit(VBD_CAP_MANUAL_BRINGUP, true) | cap_bit(VBD_CAP_PATH_MTU, true) |
+	       cap_bit(VBD_CAP_SQD, true) | cap_bit(VBD_CAP_WRITE_ACK, true);
 }
 
 /*
@@ -40,14 +40,14 @@ uint64_t vbd_caps_of(const struct ibv_device_attr_ex *attr, bool iwarp, bool res
 	const struct ibv_device_attr *orig = &attr->orig_attr;
 	const unsigned int type_2 = IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
 
-	return caps_of_transport(orig, iwarp) | bit(VBD_CAP_RC, true) |
-	       bit(VBD_CAP_SRQ, orig->max_srq > 0) |
-	       bit(VBD_CAP_MW_TYPE_1, orig->device_cap_flags & IBV_DEVICE_MEM_WINDOW) |
-	       bit(VBD_CAP_MW_TYPE_2, orig->device_cap_flags & type_2) |
-	       bit(VBD_CAP_ON_DEMAND_PAGING, attr->odp_caps.general_caps & IBV_ODP_SUPPORT) |
-	       bit(VBD_CAP_RELAXED_ORDERING, has_bus(orig)) |
-	       bit(VBD_CAP_CQ_MODERATION, attr->cq_mod_caps.max_cq_count > 0) |
-	       bit(VBD_CAP_CQ_RESIZE, resizes_cqs);
+	return caps_of_transport(orig, iwarp) | cap_bit(VBD_CAP_RC, true) |
+	       cap_bit(VBD_CAP_SRQ, orig->max_srq > 0) |
+	       cap_bit(VBD_CAP_MW_TYPE_1, orig->device_cap_flags & IBV_DEVICE_MEM_WINDOW) |
+	       cap_bit(VBD_CAP_MW_TYPE_2, orig->device_cap_flags & type_2) |
+	       cap_bit(VBD_CAP_ON_DEMAND_PAGING, attr->odp_caps.general_caps & IBV_ODP_SUPPORT) |
+	       cap_bit(VBD_CAP_RELAXED_ORDERING, has_bus(orig)) |
+	       cap_bit(VBD_CAP_CQ_MODERATION, attr->cq_mod_caps.max_cq_count > 0) |
+	       cap_bit(VBD_CAP_CQ_RESIZE, resizes_cqs);
 }
 
 bool vbd_device_can(const struct vbd_device *device, enum vbd_cap cap)

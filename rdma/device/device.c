@@ -11,7 +11,7 @@
 
 VBD_ENUM_NAMES(vbd_device_state_name, enum vbd_device_state, VBD_DEVICE_STATE_MAP)
 
-static void take_attr(struct vbd_device_attr *to, const struct ibv_device_attr_ex *attr_ex)
+static void copy_attr(struct vbd_device_attr *to, const struct ibv_device_attr_ex *attr_ex)
 {
 	const struct ibv_device_attr *attr = &attr_ex->orig_attr;
 
@@ -69,7 +69,7 @@ static void close_context(struct vbd_device *device)
  * A CQ of 17 pages, which begins behind one of 129 pages, lies over that offset for as long as the
  * context is open.
  */
-static void lie_over_bad_offset(struct vbd_opened *opened)
+static void make_siw_guard(struct vbd_opened *opened)
 {
 	struct ibv_cq *below;
 
@@ -83,7 +83,8 @@ static void lie_over_bad_offset(struct vbd_opened *opened)
 	vbd_pv_destroy_cq(&opened->account, below);
 }
 
-static enum vbd_status ask_all(struct vbd_opened *opened, int transport_type, struct vbd_error *err)
+static enum vbd_status query_attributes(
+	struct vbd_opened *opened, int transport_type, struct vbd_error *err)
 {
 	bool iwarp = transport_type == IBV_TRANSPORT_IWARP;
 	struct ibv_device_attr_ex attr;
@@ -91,7 +92,7 @@ static enum vbd_status ask_all(struct vbd_opened *opened, int transport_type, st
 
 	if (status)
 		return status;
-	take_attr(&opened->attr, &attr);
+	copy_attr(&opened->attr, &attr);
 	opened->ports = vbd_device_ask_ports(
 		opened->context, opened->attr.phys_port_cnt, &opened->ports_error);
 	if (!opened->ports || !opened->ports[0].port_num) {
@@ -102,7 +103,7 @@ static enum vbd_status ask_all(struct vbd_opened *opened, int transport_type, st
 	opened->transport = transport_name(transport_type, &opened->ports[0]);
 	opened->attr.max_msg_bytes = opened->ports[0].max_msg_bytes;
 	opened->caps = vbd_caps_of(&attr, iwarp, vbd_pv_resizes_cqs(opened->context));
-	lie_over_bad_offset(opened);
+	make_siw_guard(opened);
 	return VBD_OK;
 }
 
@@ -112,7 +113,7 @@ void vbd_device_open(const char *uverbs_name, int transport_type, struct vbd_ope
 
 	if (vbd_pv_open_device(&opened.account, uverbs_name, &opened.context, &opened.error) ==
 			VBD_OK &&
-		ask_all(&opened, transport_type, &opened.error) != VBD_OK) {
+		query_attributes(&opened, transport_type, &opened.error) != VBD_OK) {
 		vbd_pv_close_device(&opened.account, opened.context);
 		free(opened.ports);
 		opened.context = NULL;
@@ -161,7 +162,7 @@ struct vbd_device_id vbd_device_id_of(const struct vbd_device *device)
 	return ref;
 }
 
-static const struct vbd_device *find_bound(
+static const struct vbd_device *find_bound_device(
 	const struct vbd_link *devices, const struct ibv_device *bound)
 {
 	vbd_list_for_each (link, devices) {
@@ -178,7 +179,7 @@ struct vbd_device_id vbd_device_id_bound(
 	const struct vbd_link *devices, const struct rdma_cm_id *id)
 {
 	const struct ibv_device *bound = vbd_pv_id_device(id);
-	const struct vbd_device *device = bound ? find_bound(devices, bound) : NULL;
+	const struct vbd_device *device = bound ? find_bound_device(devices, bound) : NULL;
 	struct vbd_device_id ref = {0};
 
 	if (device)
@@ -190,7 +191,7 @@ struct vbd_device_id vbd_device_id_bound(
 const char *vbd_device_of_id(const struct vbd_link *devices, const struct rdma_cm_id *id)
 {
 	const struct ibv_device *bound = vbd_pv_id_device(id);
-	const struct vbd_device *device = bound ? find_bound(devices, bound) : NULL;
+	const struct vbd_device *device = bound ? find_bound_device(devices, bound) : NULL;
 
 	return device ? device->name : bound ? bound->name : NULL;
 }
@@ -232,7 +233,7 @@ bool vbd_device_begin_open(struct vbd_device *device)
 	return device->opening;
 }
 
-static void take_over(struct vbd_device *device, struct vbd_opened *opened)
+static void take_over_opened(struct vbd_device *device, struct vbd_opened *opened)
 {
 	device->opening = false;
 	device->account = opened->account;
@@ -248,8 +249,8 @@ static void take_over(struct vbd_device *device, struct vbd_opened *opened)
 	device->ports_error = opened->ports_error;
 }
 
-/* The PD and the CQ of ours on the context have no reference: they go first. */
-static void close_all(struct vbd_device *device)
+/* The default PD and the siw_guard have no reference to the device: destroy them first. */
+static void close_device(struct vbd_device *device)
 {
 	vbd_pd_destroy(device->pd);
 	device->pd = NULL;
@@ -258,7 +259,7 @@ static void close_all(struct vbd_device *device)
 	close_context(device);
 }
 
-static bool has_failed(struct vbd_device *device, const struct vbd_error *error)
+static bool record_open_failure(struct vbd_device *device, const struct vbd_error *error)
 {
 	struct vbd_error before = device->error;
 
@@ -275,12 +276,12 @@ bool vbd_device_opened(struct vbd_device *device, struct vbd_opened *opened)
 {
 	struct vbd_error error = opened->error;
 
-	take_over(device, opened);
+	take_over_opened(device, opened);
 	if (!device->context)
-		return has_failed(device, &error);
+		return record_open_failure(device, &error);
 	if (vbd_pd_create(device, &device->pd, &error) != VBD_OK) {
-		close_all(device);
-		return has_failed(device, &error);
+		close_device(device);
+		return record_open_failure(device, &error);
 	}
 	if (!vbd_device_is_iwarp(device))
 		device->neighbour_watch = vbd_pv_neighbours_watch();
@@ -293,10 +294,10 @@ bool vbd_device_opened(struct vbd_device *device, struct vbd_opened *opened)
 
 void vbd_device_give_up(struct vbd_device *device, struct vbd_opened *opened)
 {
-	take_over(device, opened);
+	take_over_opened(device, opened);
 	device->state = VBD_DEVICE_REMOVING;
 	if (device->context)
-		close_all(device);
+		close_device(device);
 	else
 		vbd_device_closed(device);
 }
@@ -323,7 +324,7 @@ void vbd_device_unref(struct vbd_device *device)
 	if (device->neighbour_watch >= 0)
 		(void)close(device->neighbour_watch);
 	device->neighbour_watch = -1;
-	close_all(device);
+	close_device(device);
 }
 
 void vbd_device_closed(struct vbd_device *device)
@@ -366,8 +367,8 @@ int vbd_device_async_fd(const struct vbd_device *device)
 	return device->context ? device->context->async_fd : -1;
 }
 
-/* An answer of the port may take as long as others change network interfaces. */
-static void note_state(struct vbd_device *device, int type, int port_num)
+/* Take the event's state: a query may wait while others change network interfaces. */
+static void update_port_state(struct vbd_device *device, int type, int port_num)
 {
 	if (port_num < 1 || port_num > device->attr.phys_port_cnt)
 		return;
@@ -389,7 +390,7 @@ void vbd_device_drain_async(struct vbd_device *device)
 			device->port_err_ns = vbd_clock_mono_ns();
 		if (event.subject == VBD_PV_OF_PORT) {
 			device->recent = (struct vbd_device_recent){0};
-			note_state(device, event.type, event.element.port_num);
+			update_port_state(device, event.type, event.element.port_num);
 		}
 		if (event.subject == VBD_PV_OF_QP)
 			device->ops->qp_event(
@@ -434,7 +435,7 @@ static const char *link_layer_name(uint8_t link_layer)
 	}
 }
 
-static enum vbd_status ask_port(struct ibv_context *context, uint8_t port_num,
+static enum vbd_status query_port(struct ibv_context *context, uint8_t port_num,
 	struct vbd_port *ret_port, struct vbd_error *err)
 {
 	struct ibv_port_attr attr;
@@ -464,7 +465,7 @@ struct vbd_port *vbd_device_ask_ports(
 	struct vbd_port *ports = calloc(count + 1, sizeof(*ports));
 
 	for (unsigned int i = 0; ports && i < count; i++)
-		(void)!ask_port(context, (uint8_t)(i + 1), &ports[i], err);
+		(void)!query_port(context, (uint8_t)(i + 1), &ports[i], err);
 	if (!ports)
 		(void)vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the ports");
 	return ports;

@@ -39,7 +39,7 @@ struct vbd_pv_device;
  * Control thread. Nothing blocks.
  */
 
-/* Later ones take the places of earlier ones. */
+/* Neighbours that are kept; a later one may overwrite an earlier one. */
 #define VBD_NEIGHBOURS 64
 
 struct vbd_neighbour {

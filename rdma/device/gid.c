@@ -38,7 +38,7 @@ const char *vbd_gid_scope(const uint8_t raw[16])
 
 /* Returns -1 for an interface that is no VLAN. The ioctl SIOCGIFVLAN waits while somebody changes
  * network interfaces (vlan_ioctl_handler() in net/8021q/vlan.c, 6.1); the file does not. */
-static int vlan_of(const char *netdev)
+static int read_vlan_id(const char *netdev)
 {
 	char path[64];
 	FILE *file;
@@ -53,8 +53,8 @@ static int vlan_of(const char *netdev)
 	return vlan_id;
 }
 
-/* @before: the entry before it, NULL for none, whose GID @known has its interface looked up. */
-static struct vbd_gid gid_of_entry(const struct ibv_gid_entry *entry,
+/* @before: the entry before @entry, or NULL; @known: the GID of @before with its interface */
+static struct vbd_gid gid_from_entry(const struct ibv_gid_entry *entry,
 	const struct ibv_gid_entry *before, const struct vbd_gid *known)
 {
 	struct vbd_gid gid = {
@@ -70,7 +70,7 @@ static struct vbd_gid gid_of_entry(const struct ibv_gid_entry *entry,
 		memcpy(gid.netdev, known->netdev, sizeof(gid.netdev));
 		gid.vlan_id = known->vlan_id;
 	} else if (entry->ndev_ifindex && if_indextoname(entry->ndev_ifindex, gid.netdev)) {
-		gid.vlan_id = vlan_of(gid.netdev);
+		gid.vlan_id = read_vlan_id(gid.netdev);
 	}
 	return gid;
 }
@@ -81,9 +81,9 @@ static struct vbd_gid gid_of_entry(const struct ibv_gid_entry *entry,
 /* An attribute of a system call of uverbs has 64 KiB at most. */
 #define GIDS_OF_A_CALL (UINT16_MAX / sizeof(struct ibv_gid_entry))
 
-/* Entry by entry, as no call answers with so many. */
-static enum vbd_status query_each(const struct vbd_device *device, struct ibv_gid_entry **entries,
-	size_t *ret_count, struct vbd_error *err)
+/* Query entry by entry, as no single call returns so many. */
+static enum vbd_status query_each_gid(const struct vbd_device *device,
+	struct ibv_gid_entry **entries, size_t *ret_count, struct vbd_error *err)
 {
 	struct ibv_gid_entry *grown;
 	size_t room = 0, count = 0;
@@ -105,8 +105,8 @@ static enum vbd_status query_each(const struct vbd_device *device, struct ibv_gi
 
 /* The kernel refuses to answer with a part of the table (rdma_query_gid_table() in core/cache.c).
  */
-static enum vbd_status query_all(const struct vbd_device *device, struct ibv_gid_entry **entries,
-	size_t *ret_count, struct vbd_error *err)
+static enum vbd_status query_all_gids(const struct vbd_device *device,
+	struct ibv_gid_entry **entries, size_t *ret_count, struct vbd_error *err)
 {
 	struct vbd_error error = {.raw = EINVAL};
 
@@ -123,14 +123,14 @@ static enum vbd_status query_all(const struct vbd_device *device, struct ibv_gid
 									  : 4 * room;
 	}
 	if (error.raw == EINVAL)
-		return query_each(device, entries, ret_count, err);
+		return query_each_gid(device, entries, ret_count, err);
 	if (err && !err->status)
 		*err = error;
 	return error.status;
 }
 
 /* The calls for ports take numbers of 8 bits: 257 would be taken for port 1. */
-static size_t without_far_ports(struct ibv_gid_entry *entries, size_t count)
+static size_t drop_far_ports(struct ibv_gid_entry *entries, size_t count)
 {
 	size_t kept = 0;
 
@@ -151,15 +151,15 @@ enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vb
 
 	if (!device->context)
 		return vbd_device_usable(device, err);
-	status = query_all(device, &entries, &count, err);
-	count = status ? 0 : without_far_ports(entries, count);
+	status = query_all_gids(device, &entries, &count, err);
+	count = status ? 0 : drop_far_ports(entries, count);
 	if (!status)
 		gids = calloc(count + 1, sizeof(*gids));
 	if (!status && !gids)
 		status = vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the GID table");
 	for (size_t i = 0; !status && i < count; i++)
-		gids[i] =
-			gid_of_entry(&entries[i], i ? &entries[i - 1] : NULL, &gids[i ? i - 1 : 0]);
+		gids[i] = gid_from_entry(
+			&entries[i], i ? &entries[i - 1] : NULL, &gids[i ? i - 1 : 0]);
 	free(entries);
 	if (status)
 		return status;
@@ -168,7 +168,7 @@ enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vb
 	return VBD_OK;
 }
 
-static bool is_recent(const struct vbd_device *device, uint8_t port_num, uint32_t gid_index)
+static bool is_recent_gid(const struct vbd_device *device, uint8_t port_num, uint32_t gid_index)
 {
 	const struct vbd_gid *gid = &device->recent.gid;
 
@@ -183,7 +183,7 @@ enum vbd_status vbd_device_recent_gid(
 	uint64_t at_ns = vbd_clock_mono_ns();
 	enum vbd_status status;
 
-	if (!is_recent(device, port_num, gid_index)) {
+	if (!is_recent_gid(device, port_num, gid_index)) {
 		status = vbd_device_query_gid(
 			device, port_num, gid_index, &device->recent.gid, NULL);
 		device->recent.gid_at_ns = status ? 0 : at_ns;
@@ -205,7 +205,7 @@ enum vbd_status vbd_device_query_gid(const struct vbd_device *device, uint8_t po
 	status = vbd_pv_query_gid(device->context, port_num, gid_index, &entry, err);
 	if (status)
 		return status;
-	*ret_gid = gid_of_entry(&entry, NULL, NULL);
+	*ret_gid = gid_from_entry(&entry, NULL, NULL);
 	return VBD_OK;
 }
 
@@ -222,7 +222,7 @@ static bool gid_of_addr(const struct sockaddr_storage *addr, uint8_t ret_gid[16]
 #define GID_INDEX_MAX UINT8_MAX
 
 /* Smaller is better: a GID with a wider reach comes first. */
-static unsigned int rank_of(const struct vbd_gid *gid, const uint8_t *wanted)
+static unsigned int rank_gid(const struct vbd_gid *gid, const uint8_t *wanted)
 {
 	unsigned int rank = strcmp(gid->type, "roce_v2") == 0 ? 0 : 3;
 
@@ -233,7 +233,7 @@ static unsigned int rank_of(const struct vbd_gid *gid, const uint8_t *wanted)
 	return rank + (strcmp(gid->scope, "global") == 0 ? 1 : 2);
 }
 
-static const struct vbd_gid *best_of(
+static const struct vbd_gid *best_gid(
 	const struct vbd_gid *gids, size_t count, const struct vbd_gid_criteria *criteria)
 {
 	const struct vbd_gid *best = NULL;
@@ -249,14 +249,14 @@ static const struct vbd_gid *best_of(
 			if (gid->gid_index == (uint32_t)criteria->gid_index)
 				return gid;
 		} else if (!best || (!criteria->infiniband &&
-					    rank_of(gid, wanted) < rank_of(best, wanted))) {
+					    rank_gid(gid, wanted) < rank_gid(best, wanted))) {
 			best = gid;
 		}
 	}
 	return best;
 }
 
-static enum vbd_status missing(const struct vbd_device *device,
+static enum vbd_status set_missing_gid_error(const struct vbd_device *device,
 	const struct vbd_gid_criteria *criteria, struct vbd_error *err)
 {
 	if (criteria->gid_index >= 0)
@@ -269,8 +269,8 @@ static enum vbd_status missing(const struct vbd_device *device,
 		criteria->port_num, device->name);
 }
 
-/* Is the GID of the address there, where no path can name it? */
-static enum vbd_status check_reachable(const struct vbd_gid *gids, size_t count,
+/* Fail if the GID of the address has an index that no path can name. */
+static enum vbd_status check_gid_index(const struct vbd_gid *gids, size_t count,
 	const struct vbd_gid_criteria *criteria, struct vbd_error *err)
 {
 	const struct vbd_gid *beyond = NULL;
@@ -305,13 +305,13 @@ enum vbd_status vbd_gid_choose(const struct vbd_device *device,
 	status = vbd_device_query_gids(device, &gids, &count, err);
 	if (status)
 		return status;
-	gid = best_of(gids, count, criteria);
-	status = check_reachable(gids, count, criteria, err);
+	gid = best_gid(gids, count, criteria);
+	status = check_gid_index(gids, count, criteria, err);
 	*ret_found = gid != NULL;
 	if (gid)
 		*ret_gid = *gid;
 	else if (!status)
-		status = missing(device, criteria, err);
+		status = set_missing_gid_error(device, criteria, err);
 	free(gids);
 	return status;
 }
@@ -323,22 +323,22 @@ enum vbd_status vbd_gid_choose(const struct vbd_device *device,
 #define KNOWN_NS (1 * VBD_NS_PER_S)
 
 /* Hosts of a network differ in the last bytes. */
-static size_t place_of(const struct ibv_ah_attr *path)
+static size_t neighbour_index(const struct ibv_ah_attr *path)
 {
 	const uint8_t *raw = path->grh.dgid.raw;
 
 	return (raw[12] * 31U + raw[13] * 17U + raw[14] * 7U + raw[15]) % VBD_NEIGHBOURS;
 }
 
-static bool is_of(const struct vbd_neighbour *neighbour, const struct ibv_ah_attr *path)
+static bool is_same_neighbour(const struct vbd_neighbour *neighbour, const struct ibv_ah_attr *path)
 {
 	return neighbour->at_ns && neighbour->port_num == path->port_num &&
 	       neighbour->sgid_index == path->grh.sgid_index &&
 	       memcmp(neighbour->gid, path->grh.dgid.raw, sizeof(neighbour->gid)) == 0;
 }
 
-/* An entry that is deleted now may be that of any of them. */
-static void forget_lost(struct vbd_device *device)
+/* The kernel does not say here which entry it lost: forget all neighbours. */
+static void forget_lost_neighbours(struct vbd_device *device)
 {
 	if (vbd_pv_neighbours_lost(device->neighbour_watch))
 		memset(device->recent.neighbours, 0, sizeof(device->recent.neighbours));
@@ -346,16 +346,16 @@ static void forget_lost(struct vbd_device *device)
 
 bool vbd_neighbour_is_known(struct vbd_device *device, const struct ibv_ah_attr *path)
 {
-	const struct vbd_neighbour *neighbour = &device->recent.neighbours[place_of(path)];
+	const struct vbd_neighbour *neighbour = &device->recent.neighbours[neighbour_index(path)];
 
-	forget_lost(device);
-	return path->is_global && is_of(neighbour, path) &&
+	forget_lost_neighbours(device);
+	return path->is_global && is_same_neighbour(neighbour, path) &&
 	       vbd_clock_mono_ns() < neighbour->at_ns + KNOWN_NS;
 }
 
 void vbd_neighbour_learn(struct vbd_device *device, const struct ibv_ah_attr *path)
 {
-	struct vbd_neighbour *neighbour = &device->recent.neighbours[place_of(path)];
+	struct vbd_neighbour *neighbour = &device->recent.neighbours[neighbour_index(path)];
 
 	if (!path->is_global)
 		return;

@@ -45,19 +45,19 @@ size_t vbd_mem_mapped_bytes(const struct vbd_mem *mem)
 	       mem->page_size_bytes;
 }
 
-static enum vbd_status tell_shortage(const struct vbd_mem *mem, struct vbd_error *err)
+static enum vbd_status set_shortage_error(const struct vbd_mem *mem, struct vbd_error *err)
 {
 	return vbd_hugepage_shortage(
 		mem->page_size_bytes, vbd_mem_mapped_bytes(mem) / mem->page_size_bytes, err);
 }
 
-static enum vbd_status map(struct vbd_mem *mem, int flags, int fd, struct vbd_error *err)
+static enum vbd_status map_memory(struct vbd_mem *mem, int flags, int fd, struct vbd_error *err)
 {
 	size_t mapped_bytes = vbd_mem_mapped_bytes(mem);
 	void *addr = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
 
 	if (addr == MAP_FAILED && errno == ENOMEM && vbd_mem_is_huge(mem))
-		return tell_shortage(mem, err);
+		return set_shortage_error(mem, err);
 	if (addr == MAP_FAILED)
 		return vbd_error_errno(
 			err, VBD_OK, "mmap", errno, "%zu bytes can't be mapped", mapped_bytes);
@@ -73,28 +73,28 @@ static enum vbd_status allocate_shared(struct vbd_mem *mem, struct vbd_error *er
 	enum vbd_status status;
 
 	if (mem->has_bytes)
-		return map(mem, MAP_SHARED, mem->fd, err);
+		return map_memory(mem, MAP_SHARED, mem->fd, err);
 	status = vbd_memfd_create(vbd_mem_mapped_bytes(mem),
 		vbd_mem_is_huge(mem) ? mem->page_size_bytes : 0, &mem->fd, err);
 
 	if (status)
 		return status;
-	status = map(mem, MAP_SHARED, mem->fd, err);
+	status = map_memory(mem, MAP_SHARED, mem->fd, err);
 	if (status)
 		(void)close(mem->fd);
 	return status;
 }
 
-static int huge_flags(const struct vbd_mem *mem)
+static int huge_page_flags(const struct vbd_mem *mem)
 {
 	/* The flags contain the logarithm of the page size: mmap(2). */
 	return MAP_HUGETLB | __builtin_ctzll(mem->page_size_bytes) << MAP_HUGE_SHIFT;
 }
 
-/* A lack of memory is an error here, while a registration would have the OOM killer end processes,
- * or say EFAULT of huge pages. A kernel that can't populate does it with the registration, after
- * the first check. */
-static enum vbd_status populate(struct vbd_mem *mem, struct vbd_error *err)
+/* A lack of memory is an error here; in a registration the OOM killer would end processes, or huge
+ * pages would fail with EFAULT. A kernel that can't populate pages leaves them to the registration,
+ * after the first vbd_meminfo_check(). */
+static enum vbd_status populate_pages(struct vbd_mem *mem, struct vbd_error *err)
 {
 	bool is_huge = vbd_mem_is_huge(mem);
 	enum vbd_status status = VBD_OK;
@@ -111,7 +111,7 @@ static enum vbd_status populate(struct vbd_mem *mem, struct vbd_error *err)
 			is_huge && errno != EINVAL) {
 			/* The pages that were there are counted as free ones. */
 			vbd_mem_unmap(mem);
-			return tell_shortage(mem, err);
+			return set_shortage_error(mem, err);
 		}
 	}
 	if (status != VBD_OK)
@@ -125,15 +125,15 @@ enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err)
 
 	if (is_shared(mem))
 		return allocate_shared(mem, err);
-	status =
-		map(mem, MAP_PRIVATE | MAP_ANONYMOUS | (vbd_mem_is_huge(mem) ? huge_flags(mem) : 0),
-			-1, err);
+	status = map_memory(mem,
+		MAP_PRIVATE | MAP_ANONYMOUS | (vbd_mem_is_huge(mem) ? huge_page_flags(mem) : 0), -1,
+		err);
 	if (status != VBD_OK || mem->on_demand_paging)
 		return status;
-	return populate(mem, err);
+	return populate_pages(mem, err);
 }
 
-static enum vbd_status reg(struct vbd_mem *mem, const struct vbd_pd *pd, struct vbd_error *err)
+static enum vbd_status reg_mr(struct vbd_mem *mem, const struct vbd_pd *pd, struct vbd_error *err)
 {
 	unsigned int access = IBV_ACCESS_LOCAL_WRITE | vbd_mem_access_flags(mem->access);
 	enum vbd_status status;
@@ -153,7 +153,7 @@ static enum vbd_status reg(struct vbd_mem *mem, const struct vbd_pd *pd, struct 
 
 enum vbd_status vbd_mem_register(struct vbd_mem *mem, struct vbd_pd *pd, struct vbd_error *err)
 {
-	enum vbd_status status = reg(mem, pd, err);
+	enum vbd_status status = reg_mr(mem, pd, err);
 
 	if (!status)
 		mem->pd = pd;
@@ -171,7 +171,7 @@ enum vbd_status vbd_mem_prepare(struct vbd_mem *mem, struct vbd_error *err)
 	enum vbd_status status = vbd_mem_allocate(mem, err);
 
 	if (!status)
-		status = reg(mem, mem->pd, err);
+		status = reg_mr(mem, mem->pd, err);
 	if (status)
 		vbd_mem_unprepare(mem);
 	return status;

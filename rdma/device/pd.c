@@ -27,7 +27,7 @@ enum vbd_status vbd_pd_create(
 	return VBD_OK;
 }
 
-static void let_go(struct vbd_pd *pd)
+static void dealloc_pd(struct vbd_pd *pd)
 {
 	if (!pd->ibv_pd)
 		return;
@@ -50,7 +50,7 @@ void vbd_pd_destroy(struct vbd_pd *pd)
 		return;
 	pd->losing = false;
 	vbd_list_remove(&pd->fabric_link);
-	let_go(pd);
+	dealloc_pd(pd);
 	vbd_account_close(&pd->account);
 	free(pd);
 }
@@ -69,7 +69,7 @@ void vbd_pd_revoke(struct vbd_pd *pd)
 {
 	pd->losing = pd->refs > 0;
 	if (!pd->losing)
-		let_go(pd);
+		dealloc_pd(pd);
 }
 
 void vbd_pd_ref(struct vbd_pd *pd)
@@ -93,7 +93,7 @@ void vbd_pd_unref(struct vbd_pd *pd)
 }
 
 /* "pd 3 (video)", or "the default pd of rxe0" */
-static void describe(const struct vbd_pd *pd, char text[static 160])
+static void describe_pd(const struct vbd_pd *pd, char text[static 160])
 {
 	if (pd->is_default)
 		(void)snprintf(text, 160, "the default pd of %s", pd->device->name);
@@ -110,8 +110,8 @@ enum vbd_status vbd_pd_require_same(const struct vbd_pd *a, const char *one, con
 
 	if (a == b)
 		return VBD_OK;
-	describe(a, pd_a);
-	describe(b, pd_b);
+	describe_pd(a, pd_a);
+	describe_pd(b, pd_b);
 	return vbd_error_set(
 		err, VBD_E_PD_MISMATCH, "%s is in %s, and %s is in %s", one, pd_a, other, pd_b);
 }

@@ -11,7 +11,7 @@ VBD_ENUM_NAMES(vbd_counter_set_name, enum vbd_counter_set, VBD_COUNTER_SET_MAP)
 
 /* Read each file on its own: a file that can't be read or contains "N/A" must not hide the others
  * (node_exporter #3265). */
-static bool read_number(int dir_fd, const char *name, uint64_t *ret_value)
+static bool read_counter_file(int dir_fd, const char *name, uint64_t *ret_value)
 {
 	char text[32];
 	char *end;
@@ -47,7 +47,7 @@ void vbd_port_counters_read(const char *ibdev_path, unsigned int port_num, enum 
 		/* "lifespan" is the refresh interval of the set, not a counter. */
 		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "lifespan") == 0)
 			continue;
-		if (read_number(dirfd(dir), entry->d_name, &value))
+		if (read_counter_file(dirfd(dir), entry->d_name, &value))
 			cb(entry->d_name, value, arg);
 	}
 	(void)closedir(dir);
@@ -56,7 +56,7 @@ void vbd_port_counters_read(const char *ibdev_path, unsigned int port_num, enum 
 /* --- a CM that is silent -----------------------------------------------------------------------
  */
 
-static void add(const char *name, uint64_t value, void *arg)
+static void add_to_sum(const char *name, uint64_t value, void *arg)
 {
 	(void)name;
 	*(uint64_t *)arg += value;
@@ -68,7 +68,7 @@ uint64_t vbd_cm_messages_in(const struct vbd_device *device, uint8_t port_num)
 
 	if (port_num)
 		vbd_port_counters_read(
-			device->ibdev_path, port_num, VBD_COUNTER_SET_CM_RX_MSGS, add, &sum);
+			device->ibdev_path, port_num, VBD_COUNTER_SET_CM_RX_MSGS, add_to_sum, &sum);
 	return sum;
 }
 

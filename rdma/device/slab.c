@@ -25,22 +25,22 @@ struct vbd_slabs {
 	struct vbd_counter count, registered_bytes, taken_bytes;
 };
 
-static struct vbd_slab *slab_of(struct vbd_link *link)
+static struct vbd_slab *slab_of_link(struct vbd_link *link)
 {
 	return VBD_CONTAINER_OF(link, struct vbd_slab, link);
 }
 
-static size_t grains_of(size_t size_bytes)
+static size_t grains_for_bytes(size_t size_bytes)
 {
 	return (size_bytes + VBD_SLAB_GRAIN_BYTES - 1) / VBD_SLAB_GRAIN_BYTES;
 }
 
-static bool is_empty(const struct vbd_slab *slab)
+static bool is_slab_empty(const struct vbd_slab *slab)
 {
 	return slab->free_count == slab->grain_count;
 }
 
-static void change(struct vbd_counter *counter, size_t less, size_t more)
+static void change_counter(struct vbd_counter *counter, size_t less, size_t more)
 {
 	vbd_counter_set(counter, vbd_counter_get(counter) - less + more);
 }
@@ -48,8 +48,8 @@ static void change(struct vbd_counter *counter, size_t less, size_t more)
 static void remove_slab(struct vbd_slabs *slabs, struct vbd_slab *slab)
 {
 	vbd_list_remove(&slab->link);
-	change(&slabs->count, 1, 0);
-	change(&slabs->registered_bytes, slab->mem.size_bytes, 0);
+	change_counter(&slabs->count, 1, 0);
+	change_counter(&slabs->registered_bytes, slab->mem.size_bytes, 0);
 }
 
 static void free_slab(struct vbd_slab *slab)
@@ -80,13 +80,13 @@ static enum vbd_status make_slab(const struct vbd_slabs *slabs, size_t grains,
 
 static void add_slab(struct vbd_slabs *slabs, struct vbd_slab *slab)
 {
-	change(&slabs->count, 0, 1);
-	change(&slabs->registered_bytes, 0, slab->mem.size_bytes);
+	change_counter(&slabs->count, 0, 1);
+	change_counter(&slabs->registered_bytes, 0, slab->mem.size_bytes);
 	vbd_list_prepend(&slabs->list, &slab->link);
 }
 
 /* The first of @grains free ones in a row; grain_count if there are not so many. */
-static size_t find_room(const struct vbd_slab *slab, size_t grains)
+static size_t find_free_grains(const struct vbd_slab *slab, size_t grains)
 {
 	size_t row = 0;
 
@@ -100,11 +100,11 @@ static size_t find_room(const struct vbd_slab *slab, size_t grains)
 	return slab->grain_count;
 }
 
-static bool take_from(struct vbd_slabs *slabs, struct vbd_slab *slab, size_t size_bytes,
+static bool take_from_slab(struct vbd_slabs *slabs, struct vbd_slab *slab, size_t size_bytes,
 	struct vbd_slab_range *ret_range)
 {
-	size_t grains = grains_of(size_bytes);
-	size_t first = find_room(slab, grains);
+	size_t grains = grains_for_bytes(size_bytes);
+	size_t first = find_free_grains(slab, grains);
 
 	if (first == slab->grain_count)
 		return false;
@@ -112,7 +112,7 @@ static bool take_from(struct vbd_slabs *slabs, struct vbd_slab *slab, size_t siz
 	if (first == slab->all_taken)
 		slab->all_taken += grains;
 	slab->free_count -= grains;
-	change(&slabs->taken_bytes, 0, grains * VBD_SLAB_GRAIN_BYTES);
+	change_counter(&slabs->taken_bytes, 0, grains * VBD_SLAB_GRAIN_BYTES);
 	if (slab->free_count == 0) {
 		vbd_list_remove(&slab->link);
 		vbd_list_append(&slabs->list, &slab->link);
@@ -126,14 +126,14 @@ static bool take_from(struct vbd_slabs *slabs, struct vbd_slab *slab, size_t siz
 	return true;
 }
 
-static bool take(struct vbd_slabs *slabs, size_t size_bytes, struct vbd_slab_range *ret_range)
+static bool take_room(struct vbd_slabs *slabs, size_t size_bytes, struct vbd_slab_range *ret_range)
 {
 	vbd_list_for_each (link, &slabs->list) {
-		struct vbd_slab *slab = slab_of(link);
+		struct vbd_slab *slab = slab_of_link(link);
 
 		if (slab->free_count == 0)
 			break;
-		if (take_from(slabs, slab, size_bytes, ret_range))
+		if (take_from_slab(slabs, slab, size_bytes, ret_range))
 			return true;
 	}
 	return false;
@@ -149,13 +149,13 @@ static enum vbd_status take_own(struct vbd_slabs *slabs, size_t size_bytes,
 	struct vbd_slab_range *ret_range, struct vbd_error *err)
 {
 	struct vbd_slab *slab;
-	enum vbd_status status = make_slab(slabs, grains_of(size_bytes), &slab, err);
+	enum vbd_status status = make_slab(slabs, grains_for_bytes(size_bytes), &slab, err);
 
 	if (status)
 		return status;
 	(void)pthread_mutex_lock(&slabs->lock);
 	add_slab(slabs, slab);
-	(void)take_from(slabs, slab, size_bytes, ret_range);
+	(void)take_from_slab(slabs, slab, size_bytes, ret_range);
 	(void)pthread_mutex_unlock(&slabs->lock);
 	return VBD_OK;
 }
@@ -168,11 +168,11 @@ static enum vbd_status take_common(struct vbd_slabs *slabs, size_t size_bytes,
 	struct vbd_slab *slab;
 
 	(void)pthread_mutex_lock(&slabs->lock);
-	if (!take(slabs, size_bytes, ret_range)) {
-		status = make_slab(slabs, grains_of(slabs->slab_bytes), &slab, err);
+	if (!take_room(slabs, size_bytes, ret_range)) {
+		status = make_slab(slabs, grains_for_bytes(slabs->slab_bytes), &slab, err);
 		if (!status) {
 			add_slab(slabs, slab);
-			(void)take_from(slabs, slab, size_bytes, ret_range);
+			(void)take_from_slab(slabs, slab, size_bytes, ret_range);
 		}
 	}
 	(void)pthread_mutex_unlock(&slabs->lock);
@@ -193,15 +193,15 @@ bool vbd_slabs_try_take(
 
 	if (needs_own_slab(slabs, size_bytes) || pthread_mutex_trylock(&slabs->lock) != 0)
 		return false;
-	taken = take(slabs, size_bytes, ret_range);
+	taken = take_room(slabs, size_bytes, ret_range);
 	(void)pthread_mutex_unlock(&slabs->lock);
 	return taken;
 }
 
-static bool has_other_spare(const struct vbd_slabs *slabs, const struct vbd_slab *slab)
+static bool has_other_empty_slab(const struct vbd_slabs *slabs, const struct vbd_slab *slab)
 {
 	vbd_list_for_each (link, &slabs->list) {
-		if (slab_of(link) != slab && is_empty(slab_of(link)))
+		if (slab_of_link(link) != slab && is_slab_empty(slab_of_link(link)))
 			return true;
 	}
 	return false;
@@ -210,7 +210,7 @@ static bool has_other_spare(const struct vbd_slabs *slabs, const struct vbd_slab
 void vbd_slabs_give(struct vbd_slabs *slabs, struct vbd_slab_range *range)
 {
 	struct vbd_slab *slab = range->slab;
-	size_t grains = grains_of(range->size_bytes);
+	size_t grains = grains_for_bytes(range->size_bytes);
 	bool is_spare;
 	size_t first;
 
@@ -224,12 +224,12 @@ void vbd_slabs_give(struct vbd_slabs *slabs, struct vbd_slab_range *range)
 	if (first < slab->all_taken)
 		slab->all_taken = first;
 	slab->free_count += grains;
-	change(&slabs->taken_bytes, grains * VBD_SLAB_GRAIN_BYTES, 0);
+	change_counter(&slabs->taken_bytes, grains * VBD_SLAB_GRAIN_BYTES, 0);
 	vbd_list_remove(&slab->link);
 	vbd_list_prepend(&slabs->list, &slab->link);
-	/* To register one again would take the time of the control thread. */
-	is_spare = slabs != slabs->pd->messages && is_empty(slab) &&
-		   (needs_own_slab(slabs, range->size_bytes) || has_other_spare(slabs, slab));
+	/* Slabs of messages stay: the control thread would have to register another one. */
+	is_spare = slabs != slabs->pd->messages && is_slab_empty(slab) &&
+		   (needs_own_slab(slabs, range->size_bytes) || has_other_empty_slab(slabs, slab));
 	if (is_spare)
 		remove_slab(slabs, slab);
 	(void)pthread_mutex_unlock(&slabs->lock);
@@ -251,13 +251,13 @@ static void destroy_slabs(struct vbd_slabs *slabs)
 {
 	vbd_list_for_each (link, &slabs->list) {
 		vbd_list_remove(link);
-		free_slab(slab_of(link));
+		free_slab(slab_of_link(link));
 	}
 	(void)pthread_mutex_destroy(&slabs->lock);
 	free(slabs);
 }
 
-static enum vbd_status create(
+static enum vbd_status create_slabs(
 	struct vbd_pd *pd, size_t slab_bytes, struct vbd_slabs **slabs, struct vbd_error *err)
 {
 	if (*slabs)
@@ -275,13 +275,13 @@ static enum vbd_status create(
 
 enum vbd_status vbd_slabs_create(struct vbd_pd *pd, struct vbd_error *err)
 {
-	return create(pd, VBD_SLAB_BYTES, &pd->slabs, err);
+	return create_slabs(pd, VBD_SLAB_BYTES, &pd->slabs, err);
 }
 
 enum vbd_status vbd_message_take(struct vbd_pd *pd, size_t size_bytes,
 	struct vbd_slab_range *ret_range, struct vbd_error *err)
 {
-	enum vbd_status status = create(pd, VBD_MESSAGE_SLAB_BYTES, &pd->messages, err);
+	enum vbd_status status = create_slabs(pd, VBD_MESSAGE_SLAB_BYTES, &pd->messages, err);
 
 	if (status)
 		return status;

@@ -21,7 +21,7 @@ static const struct sockaddr_in *in4(const struct sockaddr *addr)
 }
 
 /* Does the local address @own match @towards? Any routable one matches "any". */
-static bool matches(const struct sockaddr *own, const struct sockaddr *towards)
+static bool addr_matches(const struct sockaddr *own, const struct sockaddr *towards)
 {
 	if (own->sa_family != towards->sa_family ||
 		vbd_sockaddr_is_link_local(own) != vbd_sockaddr_is_link_local(towards))
@@ -30,7 +30,7 @@ static bool matches(const struct sockaddr *own, const struct sockaddr *towards)
 	       in6(own)->sin6_scope_id == in6(towards)->sin6_scope_id;
 }
 
-static const uint8_t *bytes_of(const struct sockaddr *addr)
+static const uint8_t *addr_data(const struct sockaddr *addr)
 {
 	return addr->sa_family == AF_INET6 ? in6(addr)->sin6_addr.s6_addr
 					   : (const uint8_t *)&in4(addr)->sin_addr;
@@ -38,7 +38,7 @@ static const uint8_t *bytes_of(const struct sockaddr *addr)
 
 /* Is @towards on the network of the interface that has @own? A device with a VLAN, or with several
  * networks, has an address in each, and only the address in the network of @towards reaches it. */
-static bool is_near(const struct sockaddr *own, const struct sockaddr *towards,
+static bool is_on_same_network(const struct sockaddr *own, const struct sockaddr *towards,
 	const struct ifaddrs *interfaces)
 {
 	const size_t count = own->sa_family == AF_INET6 ? 16 : 4;
@@ -48,10 +48,10 @@ static bool is_near(const struct sockaddr *own, const struct sockaddr *towards,
 
 		if (!each->ifa_addr || !each->ifa_netmask ||
 			each->ifa_addr->sa_family != own->sa_family ||
-			memcmp(bytes_of(each->ifa_addr), bytes_of(own), count) != 0)
+			memcmp(addr_data(each->ifa_addr), addr_data(own), count) != 0)
 			continue;
-		while (i < count && !((bytes_of(own)[i] ^ bytes_of(towards)[i]) &
-					    bytes_of(each->ifa_netmask)[i]))
+		while (i < count && !((addr_data(own)[i] ^ addr_data(towards)[i]) &
+					    addr_data(each->ifa_netmask)[i]))
 			i++;
 		if (i == count)
 			return true;
@@ -59,39 +59,39 @@ static bool is_near(const struct sockaddr *own, const struct sockaddr *towards,
 	return false;
 }
 
-/* The search prefers an address that is near, then one that reaches as far as @towards is. */
+/* The search prefers an address on the network of @towards, then one link-local just as it is. */
 struct criteria {
 	const struct sockaddr *towards;
 	const struct ifaddrs *interfaces;
 	enum { NEAR, REACHING, ANY, CLOSENESS_COUNT } closeness;
 };
 
-static bool is_wanted(const struct sockaddr *own, const struct criteria *criteria)
+static bool is_wanted_addr(const struct sockaddr *own, const struct criteria *criteria)
 {
-	if (!matches(own, criteria->towards))
+	if (!addr_matches(own, criteria->towards))
 		return false;
 	if (criteria->closeness == NEAR)
-		return is_near(own, criteria->towards, criteria->interfaces);
+		return is_on_same_network(own, criteria->towards, criteria->interfaces);
 	return criteria->closeness == ANY ||
 	       vbd_sockaddr_is_of_link(own) == vbd_sockaddr_is_of_link(criteria->towards);
 }
 
 /* On RoCE a GID is an address of the interface, with IPv4 addresses mapped into IPv6. */
-static void address_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_addr)
+static void addr_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_addr)
 {
 	*ret_addr = vbd_addr_of_bytes(gid->raw);
 	if (vbd_sockaddr_is_link_local((const struct sockaddr *)ret_addr))
 		((struct sockaddr_in6 *)ret_addr)->sin6_scope_id = if_nametoindex(gid->netdev);
 }
 
-static bool is_roce(const struct vbd_gid *gid)
+static bool is_roce_gid(const struct vbd_gid *gid)
 {
 	return strcmp(gid->type, "roce_v1") == 0 || strcmp(gid->type, "roce_v2") == 0;
 }
 
 /* Elsewhere a GID is in the hardware address of the interface: the whole GID on IPoIB; an iWARP
  * device's GID begins with the Ethernet address (kernel siw, cxgb4, irdma). */
-static bool is_interface_of(const struct sockaddr_ll *hardware, const struct vbd_gid *gid)
+static bool hardware_has_gid(const struct sockaddr_ll *hardware, const struct vbd_gid *gid)
 {
 	if (hardware->sll_halen == ETHERNET_BYTES)
 		return memcmp(hardware->sll_addr, gid->raw, ETHERNET_BYTES) == 0;
@@ -102,12 +102,12 @@ static bool is_interface_of(const struct sockaddr_ll *hardware, const struct vbd
 		       gid->raw, sizeof(gid->raw)) == 0;
 }
 
-static bool pick_of_interface(
+static bool pick_from_interface(
 	const char *name, const struct criteria *criteria, struct sockaddr_storage *ret_addr)
 {
 	for (const struct ifaddrs *each = criteria->interfaces; each; each = each->ifa_next) {
 		if (!each->ifa_addr || strcmp(each->ifa_name, name) != 0 ||
-			!is_wanted(each->ifa_addr, criteria))
+			!is_wanted_addr(each->ifa_addr, criteria))
 			continue;
 		vbd_addr_copy(ret_addr, each->ifa_addr);
 		return true;
@@ -115,32 +115,32 @@ static bool pick_of_interface(
 	return false;
 }
 
-static bool pick_by_hardware(const struct vbd_gid *gid, const struct criteria *criteria,
+static bool pick_by_hwaddr(const struct vbd_gid *gid, const struct criteria *criteria,
 	struct sockaddr_storage *ret_addr)
 {
 	for (const struct ifaddrs *each = criteria->interfaces; each; each = each->ifa_next) {
 		if (each->ifa_addr && each->ifa_addr->sa_family == AF_PACKET &&
-			is_interface_of(
+			hardware_has_gid(
 				(const struct sockaddr_ll *)(const void *)each->ifa_addr, gid) &&
-			pick_of_interface(each->ifa_name, criteria, ret_addr))
+			pick_from_interface(each->ifa_name, criteria, ret_addr))
 			return true;
 	}
 	return false;
 }
 
-static bool pick(const struct vbd_gid *gids, size_t gid_count, const struct criteria *criteria,
+static bool pick_addr(const struct vbd_gid *gids, size_t gid_count, const struct criteria *criteria,
 	struct sockaddr_storage *ret_addr)
 {
 	struct sockaddr_storage addr;
 
 	for (size_t i = 0; i < gid_count; i++) {
-		if (!is_roce(&gids[i])) {
-			if (pick_by_hardware(&gids[i], criteria, ret_addr))
+		if (!is_roce_gid(&gids[i])) {
+			if (pick_by_hwaddr(&gids[i], criteria, ret_addr))
 				return true;
 			continue;
 		}
-		address_of_gid(&gids[i], &addr);
-		if (!is_wanted((const struct sockaddr *)&addr, criteria))
+		addr_of_gid(&gids[i], &addr);
+		if (!is_wanted_addr((const struct sockaddr *)&addr, criteria))
 			continue;
 		*ret_addr = addr;
 		return true;
@@ -154,13 +154,13 @@ bool vbd_source_pick(const struct vbd_gid *gids, size_t gid_count, const struct 
 	struct criteria criteria = {.towards = towards, .interfaces = interfaces};
 
 	for (; criteria.closeness < CLOSENESS_COUNT; criteria.closeness++) {
-		if (pick(gids, gid_count, &criteria, ret_addr))
+		if (pick_addr(gids, gid_count, &criteria, ret_addr))
 			return true;
 	}
 	return false;
 }
 
-static bool has_address(
+static bool interface_has_addr(
 	const struct ifaddrs *interfaces, const char *name, const struct sockaddr *addr)
 {
 	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
@@ -174,28 +174,28 @@ static bool has_address(
 
 /* Is @gid made of the hardware address of the interface @netdev (without @netdev: of the interface
  * that has @addr)? */
-static bool is_of_interface(const struct vbd_gid *gid, const struct ifaddrs *interfaces,
+static bool is_gid_of_interface(const struct vbd_gid *gid, const struct ifaddrs *interfaces,
 	const char *netdev, const struct sockaddr *addr)
 {
 	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
 		if (each->ifa_addr && each->ifa_addr->sa_family == AF_PACKET &&
-			is_interface_of(
+			hardware_has_gid(
 				(const struct sockaddr_ll *)(const void *)each->ifa_addr, gid) &&
 			(netdev ? strcmp(each->ifa_name, netdev) == 0
-				: has_address(interfaces, each->ifa_name, addr)))
+				: interface_has_addr(interfaces, each->ifa_name, addr)))
 			return true;
 	}
 	return false;
 }
 
-static bool sends_from(
+static bool gid_sends_from(
 	const struct vbd_gid *gid, const struct ifaddrs *interfaces, const struct sockaddr *addr)
 {
 	struct sockaddr_storage own;
 
-	if (!is_roce(gid))
-		return is_of_interface(gid, interfaces, NULL, addr);
-	address_of_gid(gid, &own);
+	if (!is_roce_gid(gid))
+		return is_gid_of_interface(gid, interfaces, NULL, addr);
+	addr_of_gid(gid, &own);
 	return vbd_sockaddr_is_same((const struct sockaddr *)&own, addr);
 }
 
@@ -205,7 +205,7 @@ const struct vbd_gid *vbd_source_find(const struct vbd_gid *gids, size_t gid_cou
 	const struct vbd_gid *second = NULL;
 
 	for (size_t i = 0; i < gid_count; i++) {
-		if (!sends_from(&gids[i], interfaces, addr))
+		if (!gid_sends_from(&gids[i], interfaces, addr))
 			continue;
 		if (strcmp(gids[i].type, "roce_v1") != 0)
 			return &gids[i];
@@ -220,7 +220,7 @@ const struct sockaddr *vbd_source_that_is_down(
 	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
 		if (each->ifa_addr && !(each->ifa_flags & IFF_UP) &&
 			each->ifa_addr->sa_family == towards->sa_family &&
-			is_near(each->ifa_addr, towards, interfaces))
+			is_on_same_network(each->ifa_addr, towards, interfaces))
 			return each->ifa_addr;
 	}
 	return NULL;
@@ -228,16 +228,16 @@ const struct sockaddr *vbd_source_that_is_down(
 
 bool vbd_source_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_addr)
 {
-	if (is_roce(gid))
-		address_of_gid(gid, ret_addr);
-	return is_roce(gid);
+	if (is_roce_gid(gid))
+		addr_of_gid(gid, ret_addr);
+	return is_roce_gid(gid);
 }
 
-/* GIDs that are no addresses come first: a device has few of them. */
+/* The GIDs that are no addresses come first: vbd_source_has() compares each of these few. */
 static int compare_gids(const void *left, const void *right)
 {
 	const struct vbd_gid *a = left, *b = right;
-	int order = (int)is_roce(a) - (int)is_roce(b);
+	int order = (int)is_roce_gid(a) - (int)is_roce_gid(b);
 
 	if (!order)
 		order = memcmp(a->raw, b->raw, sizeof(a->raw));
@@ -258,8 +258,8 @@ bool vbd_source_has(const struct vbd_gid *gids, size_t gid_count, const struct i
 
 	vbd_addr_to_bytes(own->ifa_addr, key.raw);
 	(void)snprintf(key.netdev, sizeof(key.netdev), "%s", own->ifa_name);
-	for (size_t i = 0; i < gid_count && !is_roce(&gids[i]); i++) {
-		if (is_of_interface(&gids[i], interfaces, own->ifa_name, NULL))
+	for (size_t i = 0; i < gid_count && !is_roce_gid(&gids[i]); i++) {
+		if (is_gid_of_interface(&gids[i], interfaces, own->ifa_name, NULL))
 			return true;
 	}
 	return bsearch(&key, gids, gid_count, sizeof(key), compare_gids);
@@ -269,8 +269,8 @@ bool vbd_source_has_interface(const struct vbd_gid *gids, size_t gid_count,
 	const struct ifaddrs *interfaces, const char *netdev)
 {
 	for (size_t i = 0; i < gid_count; i++) {
-		if (is_roce(&gids[i]) ? strcmp(gids[i].netdev, netdev) == 0
-				      : is_of_interface(&gids[i], interfaces, netdev, NULL))
+		if (is_roce_gid(&gids[i]) ? strcmp(gids[i].netdev, netdev) == 0
+					  : is_gid_of_interface(&gids[i], interfaces, netdev, NULL))
 			return true;
 	}
 	return false;

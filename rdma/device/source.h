@@ -40,8 +40,8 @@ const struct vbd_gid *vbd_source_find(const struct vbd_gid *gids, size_t gid_cou
 /** vbd_source_sort - order @gids for vbd_source_has() */
 void vbd_source_sort(struct vbd_gid *gids, size_t gid_count);
 
-/** vbd_source_has - is there an entry of @gids, which are sorted, for packets from @own, one of
- * @interfaces? For thousands of addresses: vbd_source_find() walks all entries. */
+/** vbd_source_has - has @gids, in the order of vbd_source_sort(), an entry for packets from @own,
+ * one of @interfaces? A binary search, while vbd_source_find() compares each entry. */
 bool vbd_source_has(const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
 	const struct ifaddrs *own);
 
