@@ -61,7 +61,7 @@ static void dispatch_cm_event(struct vbd_fabric *fabric, const struct vbd_pv_cm_
 	}
 }
 
-static bool is_over(const struct vbd_pv_cm_event *event)
+static bool is_event_of_ended_id(const struct vbd_pv_cm_event *event)
 {
 	return ((const struct vbd_cm_tag *)event->id_context)->kind == VBD_CM_OVER;
 }
@@ -85,7 +85,7 @@ void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric)
 
 		vbd_counter_add(cm_event_counter(fabric, (int)event.type), 1);
 		/* A call thread may have freed an id that is over. */
-		if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL && !is_over(&event)) {
+		if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL && !is_event_of_ended_id(&event)) {
 			name = vbd_device_of_id(&fabric->devices, event.id);
 			removed = name ? vbd_fabric_device(fabric, name) : NULL;
 		}
@@ -126,12 +126,12 @@ static void on_command_back(struct vbd_channel *channel, bool *done)
 	channel->owner_ops->on_command_back(channel->owner);
 }
 
-static void on_message(struct vbd_recv_slot *slot)
+static void pass_message(struct vbd_recv_slot *slot)
 {
 	slot->channel->owner_ops->on_message(slot->channel->owner, slot);
 }
 
-static void handle_item(struct vbd_fabric *fabric, struct vbd_mailbox_item *item)
+static void handle_notification(struct vbd_fabric *fabric, struct vbd_mailbox_item *item)
 {
 	enum vbd_notification notification = (enum vbd_notification)item->kind;
 	struct vbd_channel *channel;
@@ -157,7 +157,7 @@ static void handle_item(struct vbd_fabric *fabric, struct vbd_mailbox_item *item
 		channel->owner_ops->on_error(channel->owner);
 		break;
 	case VBD_CONTROL_MESSAGE:
-		on_message(VBD_CONTAINER_OF(item, struct vbd_recv_slot, item));
+		pass_message(VBD_CONTAINER_OF(item, struct vbd_recv_slot, item));
 		break;
 	case VBD_CONTROL_TRANSFER_STARTED:
 		vbd_transfer_on_notification(
@@ -202,7 +202,7 @@ void vbd_fabric_dispatch_control(struct vbd_fabric *fabric)
 		item = vbd_mailbox_take(&fabric->control);
 		if (!item)
 			return;
-		handle_item(fabric, item);
+		handle_notification(fabric, item);
 	}
 	vbd_mailbox_poke(&fabric->control);
 }

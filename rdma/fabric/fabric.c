@@ -86,7 +86,7 @@ enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *er
 }
 
 /* Free what is left of a device when the workers are gone: nothing polls any more. */
-static void abandon_device(struct vbd_fabric *fabric, struct vbd_device *device)
+static void free_device_objects(struct vbd_fabric *fabric, struct vbd_device *device)
 {
 	vbd_resources_abandon(fabric, device);
 	vbd_list_for_each (link, &fabric->cqs) {
@@ -99,9 +99,9 @@ static void abandon_device(struct vbd_fabric *fabric, struct vbd_device *device)
 		vbd_device_unref(device);
 }
 
-/* Blocks. Only calls are left: no worker runs, and what the workers have sent goes with its owners.
+/* Blocks until no call is under way. No worker runs; their notifications are freed with the owners.
  */
-static void finish_calls(struct vbd_fabric *fabric)
+static void wait_for_calls(struct vbd_fabric *fabric)
 {
 	struct pollfd control = {.fd = vbd_mailbox_fd(&fabric->control), .events = POLLIN};
 	struct vbd_mailbox_item *item;
@@ -125,10 +125,10 @@ void vbd_fabric_destroy(struct vbd_fabric *fabric)
 	free(fabric->workers);
 	vbd_goodbyes_abandon(fabric);
 	vbd_report_ports_close(fabric);
-	finish_calls(fabric);
+	wait_for_calls(fabric);
 	vbd_list_for_each (link, &fabric->devices)
-		abandon_device(fabric, VBD_CONTAINER_OF(link, struct vbd_device, link));
-	finish_calls(fabric);
+		free_device_objects(fabric, VBD_CONTAINER_OF(link, struct vbd_device, link));
+	wait_for_calls(fabric);
 	vbd_list_for_each (link, &fabric->devices)
 		vbd_device_destroy(VBD_CONTAINER_OF(link, struct vbd_device, link));
 	vbd_calls_destroy(fabric->calls);
@@ -214,7 +214,7 @@ static void on_pd_gone(const struct vbd_pd *pd, void *arg)
 		fabric->ops->pd_gone(pd, fabric->ops_arg);
 }
 
-static void on_closed(struct vbd_device *device, void *arg)
+static void on_device_closed(struct vbd_device *device, void *arg)
 {
 	struct vbd_fabric *fabric = arg;
 
@@ -230,7 +230,7 @@ struct closing {
 };
 
 /* Call thread. */
-static void close_work(struct vbd_call *call)
+static void close_context_work(struct vbd_call *call)
 {
 	vbd_pv_close_device(NULL, VBD_CONTAINER_OF(call, struct closing, call)->context);
 }
@@ -244,13 +244,13 @@ static void on_context_closed(struct vbd_call *call)
 	free(closing);
 }
 
-static void close_context(
+static void begin_close_context(
 	struct vbd_device *device, struct ibv_context *context, void *memory, void *arg)
 {
 	const struct vbd_fabric *fabric = arg;
 	struct closing *closing = memory;
 
-	*closing = (struct closing){.call.work = close_work,
+	*closing = (struct closing){.call.work = close_context_work,
 		.call.done = on_context_closed,
 		.context = context,
 		.device = device->state == VBD_DEVICE_REMOVING ? device : NULL};
@@ -258,14 +258,14 @@ static void close_context(
 }
 
 const struct vbd_device_ops vbd_fabric_device_ops = {
-	.close = close_context,
+	.close = begin_close_context,
 	.closing_bytes = sizeof(struct closing),
 	.async_event = on_async_event,
 	.qp_event = on_qp_event,
 	.srq_runs_low = on_srq_runs_low,
 	.cq_failed = on_cq_failed,
 	.pd_gone = on_pd_gone,
-	.closed = on_closed,
+	.closed = on_device_closed,
 };
 
 void vbd_fabric_remove_uverbs(struct vbd_fabric *fabric, const char *uverbs_name)
@@ -286,7 +286,7 @@ void vbd_fabric_remove_device(struct vbd_fabric *fabric, struct vbd_device *devi
 		return;
 	if (device->state == VBD_DEVICE_FAILED || device->state == VBD_DEVICE_OPENING) {
 		(void)vbd_device_begin_removal(device);
-		on_closed(device, fabric);
+		on_device_closed(device, fabric);
 		return;
 	}
 	if (!vbd_device_begin_removal(device))

@@ -29,9 +29,7 @@ struct vbd_worker;
 #define VBD_RESOLVE_TIMEOUT_MS 2000
 
 struct vbd_fabric_ops {
-	/* A device is PRESENT, or FAILED for a new reason. Watch the async descriptor of the
-	 * former.
-	 */
+	/* A device is PRESENT: watch its async descriptor; or it is FAILED for a new reason. */
 	void (*device_added)(struct vbd_device *device, void *arg);
 	/* Devices with a `name_before` have another name now; objects on them have that one. */
 	void (*devices_renamed)(void *arg);
@@ -90,8 +88,7 @@ struct vbd_fabric {
 	struct vbd_worker **workers;
 	unsigned int worker_count;
 	uint32_t default_cqe;
-	uint32_t drain_timeout_ms; /* a QP that flushes more slowly is destroyed without its flushes
-				    */
+	uint32_t drain_timeout_ms; /* a QP that flushes for longer is destroyed all the same */
 	struct vbd_link devices;   /* of struct vbd_device, also removed ones, oldest first */
 	struct vbd_link cqs;	   /* of struct vbd_cq */
 	struct vbd_link pds;	   /* of struct vbd_pd */
@@ -140,13 +137,11 @@ void vbd_fabric_pin(struct vbd_fabric *fabric, const struct vbd_cpus *cpus);
  * GIDs, ports and interfaces is asked for again */
 void vbd_fabric_forget_recent(struct vbd_fabric *fabric);
 
-/** vbd_fabric_check_network - call it every now and then: ask all again every 10 s, and what failed
- * for lack of memory */
+/** vbd_fabric_check_network - call it often: ask all ports and interfaces again every 10 s, and
+ * those at once that could not be asked for lack of memory */
 void vbd_fabric_check_network(struct vbd_fabric *fabric, uint64_t now_ns);
 
-/** vbd_interfaces_known - fabric->interfaces, if nothing has changed since they were read; else
- * NULL
- */
+/** vbd_interfaces_known - fabric->interfaces; NULL if something has changed since they were read */
 const struct ifaddrs *vbd_interfaces_known(const struct vbd_fabric *fabric);
 
 /** vbd_fabric_faults_ended - a fault was disarmed: the workers give back what it has withheld */

@@ -36,7 +36,7 @@ struct vbd_cq *vbd_fabric_fail_cq(struct vbd_fabric *fabric, const struct ibv_cq
 	return NULL;
 }
 
-static bool serves_the_same(const struct vbd_cq *cq, const struct vbd_cq *other)
+static bool other_can_serve(const struct vbd_cq *cq, const struct vbd_cq *other)
 {
 	return cq->device == other->device && cq->worker == other->worker && !other->asked_for &&
 	       !other->removing && !other->failed;
@@ -58,7 +58,7 @@ void vbd_fabric_remove_spare_cqs(struct vbd_fabric *fabric, const struct vbd_dev
 		vbd_list_for_each (earlier, &fabric->cqs) {
 			if (earlier == link)
 				break;
-			if (serves_the_same(cq, VBD_CONTAINER_OF(earlier, struct vbd_cq, link))) {
+			if (other_can_serve(cq, VBD_CONTAINER_OF(earlier, struct vbd_cq, link))) {
 				vbd_fabric_remove_cq_if_idle(fabric, cq);
 				break;
 			}
@@ -198,13 +198,13 @@ void vbd_fabric_cq_totals(const struct vbd_fabric *fabric, const struct vbd_devi
 	*ret_totals = totals;
 }
 
-static struct vbd_srq_cq *srq_cq_of(struct vbd_link *link)
+static struct vbd_srq_cq *srq_cq_of_link(struct vbd_link *link)
 {
 	return VBD_CONTAINER_OF(link, struct vbd_srq_cq, link);
 }
 
 /* Another CQ, with room for the receives of the SRQ and for @cqe more. */
-static enum vbd_status add_cq(struct vbd_fabric *fabric, struct vbd_srq *srq, uint32_t cqe,
+static enum vbd_status add_srq_cq(struct vbd_fabric *fabric, struct vbd_srq *srq, uint32_t cqe,
 	struct vbd_srq_cq **ret_more, struct vbd_error *err)
 {
 	struct vbd_srq_cq *more = calloc(1, sizeof(*more));
@@ -238,11 +238,11 @@ enum vbd_status vbd_srq_cqs_admit(struct vbd_fabric *fabric, struct vbd_srq *srq
 		return srq->cq->asked_for ? vbd_fabric_admit_in(srq->cq, cqe, err) : VBD_OK;
 	}
 	vbd_list_for_each (link, &srq->more_cqs) {
-		more = srq_cq_of(link);
+		more = srq_cq_of_link(link);
 		if (vbd_cq_admit(more->cq, cqe))
 			goto admitted;
 	}
-	status = add_cq(fabric, srq, cqe, &more, err);
+	status = add_srq_cq(fabric, srq, cqe, &more, err);
 	if (status)
 		return status;
 	(void)vbd_cq_admit(more->cq, cqe);
@@ -255,7 +255,7 @@ admitted:
 void vbd_srq_cqs_left(struct vbd_srq *srq, const struct vbd_cq *cq)
 {
 	vbd_list_for_each (link, &srq->more_cqs) {
-		struct vbd_srq_cq *more = srq_cq_of(link);
+		struct vbd_srq_cq *more = srq_cq_of_link(link);
 
 		if (more->cq != cq || --more->users > 0)
 			continue;
@@ -268,5 +268,5 @@ void vbd_srq_cqs_left(struct vbd_srq *srq, const struct vbd_cq *cq)
 void vbd_srq_cqs_forget(struct vbd_srq *srq)
 {
 	vbd_list_for_each (link, &srq->more_cqs)
-		free(srq_cq_of(link));
+		free(srq_cq_of_link(link));
 }

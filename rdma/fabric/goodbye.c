@@ -13,34 +13,34 @@ static void free_goodbye(struct vbd_goodbye *goodbye)
 	free(goodbye);
 }
 
-static void end(struct vbd_goodbye *goodbye)
+static void end_goodbye(struct vbd_goodbye *goodbye)
 {
 	vbd_calls_end_id(goodbye->fabric->calls, &goodbye->account, goodbye->cm_id);
 	free_goodbye(goodbye);
 }
 
-static bool is_on(const struct vbd_goodbye *goodbye, const struct vbd_device *device)
+static bool is_on_device(const struct vbd_goodbye *goodbye, const struct vbd_device *device)
 {
 	const char *name = vbd_device_of_id(&goodbye->fabric->devices, goodbye->cm_id);
 
 	return name && strcmp(name, device->name) == 0;
 }
 
-static void note_said(struct vbd_goodbye *goodbye)
+static void set_said(struct vbd_goodbye *goodbye)
 {
 	goodbye->kind = VBD_GOODBYE_SAID;
 	goodbye->said_ns = vbd_clock_mono_ns();
 }
 
-static void go_on(struct vbd_goodbye *goodbye)
+static void say_or_end_held(struct vbd_goodbye *goodbye)
 {
 	if (goodbye->kind == VBD_GOODBYE_SAID)
 		return;
 	if (goodbye->kind == VBD_GOODBYE_HELD &&
 		vbd_calls_disconnect(goodbye->fabric->calls, goodbye->cm_id))
-		note_said(goodbye);
+		set_said(goodbye);
 	else
-		end(goodbye);
+		end_goodbye(goodbye);
 }
 
 void vbd_goodbyes_go_on(struct vbd_fabric *fabric, struct vbd_device *device)
@@ -50,8 +50,8 @@ void vbd_goodbyes_go_on(struct vbd_fabric *fabric, struct vbd_device *device)
 	vbd_list_for_each (link, &fabric->goodbyes) {
 		struct vbd_goodbye *goodbye = VBD_CONTAINER_OF(link, struct vbd_goodbye, link);
 
-		if (is_on(goodbye, device))
-			go_on(goodbye);
+		if (is_on_device(goodbye, device))
+			say_or_end_held(goodbye);
 	}
 }
 
@@ -69,7 +69,7 @@ bool vbd_goodbye_begin(struct vbd_fabric *fabric, enum vbd_goodbye_kind kind,
 	goodbye->fabric = fabric;
 	goodbye->kind = kind;
 	if (kind == VBD_GOODBYE_SAID)
-		note_said(goodbye);
+		set_said(goodbye);
 	goodbye->cm_id = cm_id;
 	vbd_account_hand_over(account, &goodbye->account, VBD_PV_CM_ID);
 	vbd_pv_set_id_context(cm_id, &goodbye->tag);
@@ -84,7 +84,7 @@ void vbd_goodbye_on_cm_event(struct vbd_goodbye *goodbye, const struct vbd_pv_cm
 	if (event->type == RDMA_CM_EVENT_DISCONNECTED ||
 		event->type == RDMA_CM_EVENT_TIMEWAIT_EXIT ||
 		event->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
-		end(goodbye);
+		end_goodbye(goodbye);
 }
 
 void vbd_goodbyes_check(struct vbd_fabric *fabric, uint64_t now_ns, unsigned int count)
@@ -98,7 +98,7 @@ void vbd_goodbyes_check(struct vbd_fabric *fabric, uint64_t now_ns, unsigned int
 		if (goodbye->kind == VBD_GOODBYE_SAID &&
 			(goodbye->tag.disconnect_failed ||
 				now_ns >= goodbye->said_ns + VBD_GOODBYE_PATIENCE_NS))
-			end(goodbye);
+			end_goodbye(goodbye);
 	}
 }
 
@@ -110,6 +110,6 @@ void vbd_goodbyes_abandon(struct vbd_fabric *fabric)
 		if (fabric->exits)
 			free_goodbye(goodbye);
 		else
-			end(goodbye);
+			end_goodbye(goodbye);
 	}
 }

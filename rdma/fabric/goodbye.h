@@ -23,11 +23,11 @@ struct vbd_device;
 struct vbd_fabric;
 struct vbd_pv_cm_event;
 
-/* More ids than these are destroyed at once: peers that answer nothing take no more of the kernel's
- * memory. */
+/* Ids beyond this number are destroyed without waiting: peers that answer nothing take no more of
+ * the kernel's memory. */
 #define VBD_GOODBYES_MAX 1024
 
-/* After that the kernel has given up, and its answer to the disconnect is not to come any more. */
+/* After this time the kernel has given up: no answer to the disconnect will come. */
 #define VBD_GOODBYE_PATIENCE_NS (120 * VBD_NS_PER_S)
 
 /* How far a connection has got with its disconnect when it ends. */

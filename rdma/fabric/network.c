@@ -11,7 +11,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 
-/* Events and news of network interfaces tell of all that Soft-RoCE and siw change. */
+/* The time to ask again. Soft-RoCE and siw report all changes of ports and interfaces by events. */
 #define AGE_NS (10 * VBD_NS_PER_S)
 
 struct asking {
@@ -24,7 +24,7 @@ struct asking {
 };
 
 /* Call thread. */
-static void ask_work(struct vbd_call *call)
+static void ask_ports_work(struct vbd_call *call)
 {
 	struct asking *asking = VBD_CONTAINER_OF(call, struct asking, call);
 
@@ -33,7 +33,7 @@ static void ask_work(struct vbd_call *call)
 	asking->cm_messages = vbd_cm_messages_in(asking->device, asking->cm_port_num);
 }
 
-static void on_answer(struct vbd_call *call)
+static void on_ports_read(struct vbd_call *call)
 {
 	struct asking *asking = VBD_CONTAINER_OF(call, struct asking, call);
 	struct vbd_device *device = asking->device;
@@ -71,13 +71,13 @@ void vbd_ports_ask(struct vbd_calls *calls, struct vbd_device *device)
 	vbd_device_ref(device);
 	asking->device = device;
 	asking->cm_port_num = device->cm_port_num;
-	asking->call.work = ask_work;
-	asking->call.done = on_answer;
+	asking->call.work = ask_ports_work;
+	asking->call.done = on_ports_read;
 	vbd_call_start(calls, &asking->call, VBD_LANE_PEER);
 }
 
 /* Call thread. */
-static void read_interfaces(struct vbd_call *call)
+static void read_interfaces_work(struct vbd_call *call)
 {
 	struct vbd_fabric *fabric = VBD_CONTAINER_OF(call, struct vbd_fabric, interfaces_call);
 
@@ -108,7 +108,7 @@ void vbd_interfaces_ask(struct vbd_fabric *fabric)
 	if (fabric->interfaces_asked)
 		return;
 	fabric->interfaces_asked = true;
-	fabric->interfaces_call.work = read_interfaces;
+	fabric->interfaces_call.work = read_interfaces_work;
 	fabric->interfaces_call.done = on_interfaces_read;
 	vbd_call_start(fabric->calls, &fabric->interfaces_call, VBD_LANE_PEER);
 }
@@ -140,7 +140,7 @@ void vbd_fabric_check_network(struct vbd_fabric *fabric, uint64_t now_ns)
 #define LIST_BYTES 120
 
 /* The loopback interface has the whole of 127.0.0.0/8. */
-static const char *interface_of(const struct ifaddrs *interfaces, const struct sockaddr *addr)
+static const char *interface_of_addr(const struct ifaddrs *interfaces, const struct sockaddr *addr)
 {
 	const char *loopback = NULL;
 
@@ -169,10 +169,10 @@ static bool has_unknown_interface(const struct vbd_device *device, const struct 
 	return true;
 }
 
-static bool serves(const struct vbd_device *device, const struct vbd_gid *gids, size_t gid_count,
-	const struct ifaddrs *interfaces, const struct sockaddr *addr)
+static bool device_serves_addr(const struct vbd_device *device, const struct vbd_gid *gids,
+	size_t gid_count, const struct ifaddrs *interfaces, const struct sockaddr *addr)
 {
-	const char *netdev = interface_of(interfaces, addr);
+	const char *netdev = interface_of_addr(interfaces, addr);
 
 	if (vbd_source_find(gids, gid_count, interfaces, addr))
 		return true;
@@ -181,7 +181,7 @@ static bool serves(const struct vbd_device *device, const struct vbd_gid *gids, 
 }
 
 /* Add the address that a peer would use for @device to @list. */
-static void list_device(char list[LIST_BYTES], const struct vbd_device *device,
+static void list_device_addr(char list[LIST_BYTES], const struct vbd_device *device,
 	const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
 	const struct sockaddr *towards)
 {
@@ -198,7 +198,7 @@ static void list_device(char list[LIST_BYTES], const struct vbd_device *device,
 }
 
 /* Is @addr served by a device? If not, @list names addresses that are. */
-static bool find(const struct vbd_fabric *fabric, const struct ifaddrs *interfaces,
+static bool find_serving_device(const struct vbd_fabric *fabric, const struct ifaddrs *interfaces,
 	const struct sockaddr *addr, char list[LIST_BYTES])
 {
 	bool any = false, served = false;
@@ -213,15 +213,15 @@ static bool find(const struct vbd_fabric *fabric, const struct ifaddrs *interfac
 			continue;
 		if (vbd_device_query_gids(device, &gids, &count, NULL) != VBD_OK)
 			return true;
-		served = serves(device, gids, count, interfaces, addr);
+		served = device_serves_addr(device, gids, count, interfaces, addr);
 		if (!served)
-			list_device(list, device, gids, count, interfaces, addr);
+			list_device_addr(list, device, gids, count, interfaces, addr);
 		free(gids);
 		if (served)
 			return true;
 		any = true;
 	}
-	/* Without a device there is another problem to tell. */
+	/* Without a device the caller reports that, and not this address. */
 	return !any;
 }
 
@@ -235,8 +235,8 @@ enum vbd_status vbd_reach_check_own(const struct vbd_fabric *fabric, const struc
 
 	if (vbd_sockaddr_is_any(addr) || !interfaces)
 		return VBD_OK;
-	found = find(fabric, interfaces, addr, list);
-	own = interface_of(interfaces, addr) != NULL;
+	found = find_serving_device(fabric, interfaces, addr, list);
+	own = interface_of_addr(interfaces, addr) != NULL;
 	if (found)
 		return VBD_OK;
 	(void)vbd_addr_format((const struct sockaddr_storage *)(const void *)addr, text);

@@ -14,12 +14,12 @@
 /* Requests that may wait in the kernel, which drops further ones silently. */
 #define BACKLOG 64
 
-static struct vbd_report_port *port_of(struct vbd_link *link)
+static struct vbd_report_port *port_of_link(struct vbd_link *link)
 {
 	return VBD_CONTAINER_OF(link, struct vbd_report_port, link);
 }
 
-static void close_port(struct vbd_report_port *port)
+static void close_report_port(struct vbd_report_port *port)
 {
 	vbd_calls_end_id(port->fabric->calls, &port->account, port->cm_id);
 	vbd_account_close(&port->account);
@@ -28,10 +28,10 @@ static void close_port(struct vbd_report_port *port)
 	free(port);
 }
 
-static bool is_open(const struct vbd_fabric *fabric, const struct sockaddr_storage *local)
+static bool has_open_port(const struct vbd_fabric *fabric, const struct sockaddr_storage *local)
 {
 	vbd_list_for_each (link, &fabric->report_ports) {
-		if (vbd_sockaddr_is_same((const struct sockaddr *)&port_of(link)->addr,
+		if (vbd_sockaddr_is_same((const struct sockaddr *)&port_of_link(link)->addr,
 			    (const struct sockaddr *)local))
 			return true;
 	}
@@ -50,7 +50,7 @@ static enum vbd_status listen_on(
 	return status ? status : vbd_pv_listen(port->cm_id, BACKLOG, err);
 }
 
-static enum vbd_status open_at(
+static enum vbd_status open_port_at(
 	struct vbd_report_port *port, uint16_t port_num, struct vbd_error *err)
 {
 	struct sockaddr_storage addr = port->addr;
@@ -67,13 +67,13 @@ static enum vbd_status open_at(
 	return status;
 }
 
-/* Without a device no port is free, and the first one would be when that has come. */
-static bool open_any(struct vbd_report_port *port)
+/* ENODEV: no port is free without a device; the first one may be when a device has come. */
+static bool open_any_port(struct vbd_report_port *port)
 {
 	for (unsigned int i = 0; i < VBD_PV_REPORT_PORTS; i++) {
 		struct vbd_error error = {0};
 
-		if (open_at(port, (uint16_t)(VBD_PV_REPORT_PORT + i), &error) == VBD_OK)
+		if (open_port_at(port, (uint16_t)(VBD_PV_REPORT_PORT + i), &error) == VBD_OK)
 			return true;
 		if (error.raw == ENODEV)
 			return false;
@@ -87,7 +87,7 @@ bool vbd_report_port_open(struct vbd_fabric *fabric, const struct vbd_device *de
 	struct vbd_report_port *port;
 
 	if (!fabric->cm_channel || vbd_device_is_iwarp(device) || !local->ss_family ||
-		is_open(fabric, local))
+		has_open_port(fabric, local))
 		return true;
 	port = calloc(1, sizeof(*port));
 	if (!port)
@@ -95,7 +95,7 @@ bool vbd_report_port_open(struct vbd_fabric *fabric, const struct vbd_device *de
 	port->tag.kind = VBD_CM_REPORT_PORT;
 	port->fabric = fabric;
 	port->addr = *local;
-	if (!open_any(port)) {
+	if (!open_any_port(port)) {
 		vbd_account_close(&port->account);
 		free(port);
 		return false;
@@ -105,7 +105,7 @@ bool vbd_report_port_open(struct vbd_fabric *fabric, const struct vbd_device *de
 	return true;
 }
 
-static void answer(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *request)
+static void answer_request(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event *request)
 {
 	uint8_t bytes[VBD_REPORT_BYTES];
 	struct vbd_report theirs, ours = {.op = -1};
@@ -127,28 +127,28 @@ static void answer(const struct vbd_fabric *fabric, const struct vbd_pv_cm_event
 void vbd_report_port_on_cm_event(struct vbd_report_port *port, const struct vbd_pv_cm_event *event)
 {
 	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		answer(port->fabric, event);
+		answer_request(port->fabric, event);
 		vbd_calls_end_id(port->fabric->calls, NULL, event->id);
 	} else if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 		/* The kernel waits until the id is destroyed. */
-		close_port(port);
+		close_report_port(port);
 	}
 }
 
 void vbd_report_ports_device_removing(struct vbd_fabric *fabric, const struct vbd_device *device)
 {
 	vbd_list_for_each (link, &fabric->report_ports) {
-		const char *name = vbd_device_of_id(&fabric->devices, port_of(link)->cm_id);
+		const char *name = vbd_device_of_id(&fabric->devices, port_of_link(link)->cm_id);
 
 		if (name && strcmp(name, device->name) == 0)
-			close_port(port_of(link));
+			close_report_port(port_of_link(link));
 	}
 }
 
 void vbd_report_ports_close(struct vbd_fabric *fabric)
 {
 	vbd_list_for_each (link, &fabric->report_ports)
-		close_port(port_of(link));
+		close_report_port(port_of_link(link));
 }
 
 #define MAGIC	"VBSD"
@@ -177,7 +177,7 @@ static_assert(sizeof(struct wire) == VBD_REPORT_BYTES, "there is no padding");
 
 VBD_ENUM_NAMES(vbd_report_memory_name, enum vbd_report_memory, VBD_REPORT_MEMORY_MAP)
 
-static void put_name(char name[32], const char *text)
+static void copy_name(char name[32], const char *text)
 {
 	memcpy(name, text, strnlen(text, 32));
 }
@@ -202,13 +202,13 @@ void vbd_report_write(const struct vbd_report *report, uint8_t bytes[VBD_REPORT_
 	};
 
 	if (report->op >= 0)
-		put_name(wire.op, vbd_op_name((enum vbd_op)report->op));
+		copy_name(wire.op, vbd_op_name((enum vbd_op)report->op));
 	if (report->reason != VBD_REASON_NONE)
-		put_name(wire.reason, vbd_reason_name(report->reason));
+		copy_name(wire.reason, vbd_reason_name(report->reason));
 	memcpy(bytes, &wire, sizeof(wire));
 }
 
-static int op_of(const char name[32])
+static int op_by_name(const char name[32])
 {
 	for (int op = 0; op < VBD_OP_COUNT; op++) {
 		if (strncmp(name, vbd_op_name((enum vbd_op)op), 32) == 0)
@@ -217,7 +217,7 @@ static int op_of(const char name[32])
 	return -1;
 }
 
-static enum vbd_reason reason_of(const char name[32])
+static enum vbd_reason reason_by_name(const char name[32])
 {
 	for (enum vbd_reason i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
 		if (strncmp(name, vbd_reason_name(i), 32) == 0)
@@ -244,8 +244,8 @@ bool vbd_report_read(const uint8_t *bytes, size_t count, struct vbd_report *ret_
 		.path_mtu_bytes = be16toh(wire.path_mtu_bytes),
 		.lqpn = be32toh(wire.lqpn),
 		.rqpn = be32toh(wire.rqpn),
-		.reason = reason_of(wire.reason),
-		.op = op_of(wire.op),
+		.reason = reason_by_name(wire.reason),
+		.op = op_by_name(wire.op),
 		.length_bytes = be64toh(wire.length_bytes),
 		.remote_addr = be64toh(wire.remote_addr),
 		.rkey = be32toh(wire.rkey),

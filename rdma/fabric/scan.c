@@ -16,13 +16,13 @@ struct opening {
 	struct vbd_opened opened;
 };
 
-static bool is_there(const struct vbd_device *device)
+static bool is_not_removed(const struct vbd_device *device)
 {
 	return device->state != VBD_DEVICE_REMOVED;
 }
 
 /* Call thread. */
-static void open_work(struct vbd_call *call)
+static void open_device_work(struct vbd_call *call)
 {
 	struct opening *opening = VBD_CONTAINER_OF(call, struct opening, call);
 
@@ -30,7 +30,7 @@ static void open_work(struct vbd_call *call)
 		opening->device->uverbs_name, opening->device->transport_type, &opening->opened);
 }
 
-static void announce(struct vbd_fabric *fabric, struct vbd_device *device)
+static void announce_device(struct vbd_fabric *fabric, struct vbd_device *device)
 {
 	if (device->pd) {
 		device->pd->id = ++fabric->last_pd_id;
@@ -42,7 +42,7 @@ static void announce(struct vbd_fabric *fabric, struct vbd_device *device)
 		fabric->ops->device_added(device, fabric->ops_arg);
 }
 
-static void on_open_back(struct vbd_call *call)
+static void on_device_opened(struct vbd_call *call)
 {
 	struct opening *opening = VBD_CONTAINER_OF(call, struct opening, call);
 	struct vbd_device *device = opening->device;
@@ -50,11 +50,11 @@ static void on_open_back(struct vbd_call *call)
 	if (opening->fabric->ending || device->gone)
 		vbd_device_give_up(device, &opening->opened);
 	else if (vbd_device_opened(device, &opening->opened))
-		announce(opening->fabric, device);
+		announce_device(opening->fabric, device);
 	free(opening);
 }
 
-static void open_device(struct vbd_fabric *fabric, struct vbd_device *device)
+static void begin_open_device(struct vbd_fabric *fabric, struct vbd_device *device)
 {
 	struct opening *opening = calloc(1, sizeof(*opening));
 
@@ -64,12 +64,12 @@ static void open_device(struct vbd_fabric *fabric, struct vbd_device *device)
 	}
 	opening->fabric = fabric;
 	opening->device = device;
-	opening->call.work = open_work;
-	opening->call.done = on_open_back;
+	opening->call.work = open_device_work;
+	opening->call.done = on_device_opened;
 	vbd_call_start(fabric->calls, &opening->call, VBD_LANE_PEER);
 }
 
-static const struct vbd_pv_device *find(
+static const struct vbd_pv_device *find_in_scan(
 	const struct vbd_device *device, const struct vbd_scan *scan)
 {
 	/* A device that went and came back between two scans has a new uverbs number, or at least
@@ -82,9 +82,9 @@ static const struct vbd_pv_device *find(
 	return NULL;
 }
 
-/* A list that was read while devices exchanged their names may have one of them twice. The kernel
- * has more news then. */
-static bool has_its_name(const struct vbd_scan *scan, const struct vbd_pv_device *found)
+/* A list read while devices exchanged their names may have one name twice: skip it, since another
+ * uevent and its scan follow. */
+static bool has_unique_name(const struct vbd_scan *scan, const struct vbd_pv_device *found)
 {
 	for (size_t i = 0; i < scan->count; i++) {
 		if (&scan->found[i] != found && strcmp(scan->found[i].name, found->name) == 0)
@@ -93,26 +93,26 @@ static bool has_its_name(const struct vbd_scan *scan, const struct vbd_pv_device
 	return true;
 }
 
-static bool take_name(struct vbd_device *device, const struct vbd_scan *scan)
+static bool take_new_name(struct vbd_device *device, const struct vbd_scan *scan)
 {
-	const struct vbd_pv_device *found = find(device, scan);
+	const struct vbd_pv_device *found = find_in_scan(device, scan);
 	const char *before = device->name;
 
-	if (!is_there(device) || !found || strcmp(before, found->name) == 0 ||
-		!has_its_name(scan, found) || !vbd_device_rename(device, found))
+	if (!is_not_removed(device) || !found || strcmp(before, found->name) == 0 ||
+		!has_unique_name(scan, found) || !vbd_device_rename(device, found))
 		return false;
 	(void)snprintf(device->name_before, sizeof(device->name_before), "%s", before);
 	return true;
 }
 
 /* Devices may have exchanged their names, so all of them are told at once. */
-static void take_names(struct vbd_fabric *fabric)
+static void take_new_names(struct vbd_fabric *fabric)
 {
 	bool renamed = false;
 
 	vbd_list_for_each (link, &fabric->devices)
-		renamed |=
-			take_name(VBD_CONTAINER_OF(link, struct vbd_device, link), &fabric->scan);
+		renamed |= take_new_name(
+			VBD_CONTAINER_OF(link, struct vbd_device, link), &fabric->scan);
 	if (renamed && fabric->ops->devices_renamed)
 		fabric->ops->devices_renamed(fabric->ops_arg);
 	vbd_list_for_each (link, &fabric->devices)
@@ -125,7 +125,7 @@ static void add_device(struct vbd_fabric *fabric, const struct vbd_pv_device *fo
 
 	vbd_list_for_each (link, &fabric->devices) {
 		device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-		if (is_there(device) && strcmp(device->name, found->name) == 0) {
+		if (is_not_removed(device) && strcmp(device->name, found->name) == 0) {
 			fabric->rescan_owed |= device->state == VBD_DEVICE_REMOVING || device->gone;
 			return;
 		}
@@ -135,20 +135,20 @@ static void add_device(struct vbd_fabric *fabric, const struct vbd_pv_device *fo
 		vbd_list_append(&fabric->devices, &device->link);
 }
 
-static void compare(struct vbd_fabric *fabric)
+static void compare_devices(struct vbd_fabric *fabric)
 {
 	vbd_list_for_each (link, &fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
-		if (is_there(device) && !find(device, &fabric->scan))
+		if (is_not_removed(device) && !find_in_scan(device, &fabric->scan))
 			vbd_fabric_remove_device(fabric, device);
 	}
-	take_names(fabric);
+	take_new_names(fabric);
 	fabric->rescan_owed = false;
 	for (size_t i = 0; i < fabric->scan.count; i++)
 		add_device(fabric, &fabric->scan.found[i]);
 	vbd_list_for_each (link, &fabric->devices)
-		open_device(fabric, VBD_CONTAINER_OF(link, struct vbd_device, link));
+		begin_open_device(fabric, VBD_CONTAINER_OF(link, struct vbd_device, link));
 }
 
 /* Call thread. */
@@ -163,7 +163,7 @@ static void scan_work(struct vbd_call *call)
 		scan->found = NULL;
 }
 
-static void take_channel(struct vbd_fabric *fabric)
+static void take_cm_channel(struct vbd_fabric *fabric)
 {
 	struct vbd_scan *scan = &fabric->scan;
 
@@ -175,19 +175,19 @@ static void take_channel(struct vbd_fabric *fabric)
 		fabric->ops->cm_opened(fabric->ops_arg);
 }
 
-static void on_scan_back(struct vbd_call *call)
+static void on_scan_done(struct vbd_call *call)
 {
 	struct vbd_fabric *fabric = VBD_CONTAINER_OF(call, struct vbd_fabric, scan.call);
 	struct vbd_scan *scan = &fabric->scan;
 
 	scan->under_way = false;
-	take_channel(fabric);
+	take_cm_channel(fabric);
 	scan->failed = !scan->found;
 	if (scan->failed)
 		vbd_log(VBD_LOG_DEBUG, "fabric", "%s", scan->error.text);
-	/* A list that is older than the last news would bring back what has gone. */
+	/* A list older than the last uevent could bring back a device that has gone. */
 	else if (!fabric->ending && !scan->owed)
-		compare(fabric);
+		compare_devices(fabric);
 	free(scan->found);
 	scan->found = NULL;
 	if (fabric->ending)
@@ -206,7 +206,7 @@ void vbd_fabric_rescan(struct vbd_fabric *fabric)
 	if (scan->under_way)
 		return;
 	*scan = (struct vbd_scan){.call.work = scan_work,
-		.call.done = on_scan_back,
+		.call.done = on_scan_done,
 		.under_way = true,
 		.wants_channel = !fabric->cm_channel};
 	vbd_call_start(fabric->calls, &scan->call, VBD_LANE_PEER);

@@ -44,8 +44,8 @@ uint64_t vbd_tries_begin(struct vbd_tries *tries)
 	return left_ms ? left_ms : 1;
 }
 
-/* Nobody has answered, so that somebody may answer later. */
-static bool is_away(const struct vbd_error *error)
+/* Nobody has answered, so the host may answer later. */
+static bool may_answer(const struct vbd_error *error)
 {
 	if (error->source == VBD_SOURCE_GAI)
 		return error->raw == EAI_AGAIN;
@@ -54,9 +54,9 @@ static bool is_away(const struct vbd_error *error)
 	return error->status == VBD_E_UNREACHABLE;
 }
 
-/* This host has no way there. It had one if an earlier try got no answer: then an interface of this
- * host is away for a moment as well. */
-static bool has_no_way(const struct vbd_error *error)
+/* This host has no route to the address. If an earlier try got no answer, there was a route: then
+ * an interface of this host may be down for a moment only. */
+static bool has_no_route(const struct vbd_error *error)
 {
 	int64_t raw = error->raw < 0 ? -error->raw : error->raw;
 
@@ -65,7 +65,7 @@ static bool has_no_way(const struct vbd_error *error)
 	       (raw == ENETUNREACH || raw == EHOSTUNREACH || raw == EADDRNOTAVAIL || raw == ENODEV);
 }
 
-static bool has_more(const struct vbd_tries *tries)
+static bool has_more_addrs(const struct vbd_tries *tries)
 {
 	return tries->at + 1 < tries->addr_count;
 }
@@ -83,10 +83,10 @@ bool vbd_tries_go_on(struct vbd_tries *tries, bool late, const struct vbd_error 
 {
 	if (late && !tries->slice_ms)
 		return false;
-	tries->ever_away = tries->ever_away || late || (error && is_away(error));
+	tries->ever_away = tries->ever_away || late || (error && may_answer(error));
 	tries->away = tries->away || late ||
-		      (error && (is_away(error) || (tries->ever_away && has_no_way(error))));
-	return (has_more(tries) || tries->away) && vbd_tries_left_ms(tries) > 0;
+		      (error && (may_answer(error) || (tries->ever_away && has_no_route(error))));
+	return (has_more_addrs(tries) || tries->away) && vbd_tries_left_ms(tries) > 0;
 }
 
 bool vbd_tries_keep(struct vbd_tries *tries, int far, bool late, const struct vbd_error *error)
@@ -102,22 +102,22 @@ bool vbd_tries_keep(struct vbd_tries *tries, int far, bool late, const struct vb
 	return true;
 }
 
-/* Does the kept error say more than that of the last try? The end of a time says less than any
- * other error. */
-static bool stands(const struct vbd_tries *tries, int far, bool late)
+/* Does the kept error say more than that of the last try? A timeout says less than any other
+ * error. */
+static bool kept_error_stands(const struct vbd_tries *tries, int far, bool late)
 {
 	return tries->furthest > far || (tries->furthest == far && late && !tries->late);
 }
 
 uint64_t vbd_tries_rest_ms(const struct vbd_tries *tries)
 {
-	return has_more(tries) ? 0 : VBD_TRIES_REST_MS;
+	return has_more_addrs(tries) ? 0 : VBD_TRIES_REST_MS;
 }
 
 bool vbd_tries_next(struct vbd_tries *tries, bool look_up)
 {
 	tries->resting = false;
-	if (has_more(tries)) {
+	if (has_more_addrs(tries)) {
 		tries->at++;
 		return true;
 	}
@@ -132,7 +132,7 @@ bool vbd_tries_next(struct vbd_tries *tries, bool look_up)
 }
 
 /* Add the address, for a host name, and the number of tries. */
-static void complete(struct vbd_tries *tries)
+static void complete_error_text(struct vbd_tries *tries)
 {
 	char why[sizeof(tries->error.text)], of[VBD_ADDR_TEXT_BYTES] = "", tried[64] = "";
 
@@ -149,13 +149,13 @@ static void complete(struct vbd_tries *tries)
 bool vbd_tries_end(
 	struct vbd_tries *tries, int far, bool late, bool over, const struct vbd_error **why)
 {
-	bool kept = over || stands(tries, far, late);
+	bool kept = over || kept_error_stands(tries, far, late);
 
 	if ((tries->count < 2 && !tries->named && !over) || (!kept && !*why))
 		return false;
 	if (!kept)
 		(void)vbd_tries_keep(tries, far, late, *why);
-	complete(tries);
+	complete_error_text(tries);
 	*why = &tries->error;
 	return kept;
 }
