@@ -100,8 +100,8 @@ enum vbd_status vbd_pv_find_netroute(const struct sockaddr *dst, const struct so
 	struct vbd_pv_netroute *ret_netroute, struct vbd_error *err) VBD_MUST_CHECK;
 
 /*
- * News of the kernel's table of neighbours. Nothing wakes anybody: who is about to rely on an entry
- * asks whether one was lost since.
+ * Changes of the kernel's table of neighbours. They wake no thread: a caller that is about to rely
+ * on an entry asks whether one was lost since its last call.
  *
  * Any thread; nothing blocks.
  */

@@ -24,7 +24,7 @@ struct cm_context {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct vbd_link contexts = {&contexts, &contexts};
 
-static struct cm_context *find(const struct ibv_device *device)
+static struct cm_context *find_context(const struct ibv_device *device)
 {
 	vbd_list_for_each (link, &contexts) {
 		struct cm_context *context = VBD_CONTAINER_OF(link, struct cm_context, link);
@@ -35,7 +35,7 @@ static struct cm_context *find(const struct ibv_device *device)
 	return NULL;
 }
 
-static bool is_open(const struct cm_context *context)
+static bool is_file_open(const struct cm_context *context)
 {
 	struct stat file;
 
@@ -43,7 +43,7 @@ static bool is_open(const struct cm_context *context)
 	       file.st_rdev == context->uverbs;
 }
 
-static void close_files(struct cm_context *context)
+static void replace_files(struct cm_context *context)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -52,7 +52,7 @@ static void close_files(struct cm_context *context)
 			"librdmacm keeps a removed device open, because /dev/null can't be opened");
 		return;
 	}
-	if (is_open(context)) {
+	if (is_file_open(context)) {
 		(void)dup3(null_fd, context->async_fd, O_CLOEXEC);
 		(void)dup3(null_fd, context->cmd_fd, O_CLOEXEC);
 	}
@@ -63,14 +63,14 @@ static void close_if_unused(struct cm_context *context)
 {
 	if (!context->gone || context->ids > 0)
 		return;
-	close_files(context);
+	replace_files(context);
 	vbd_list_remove(&context->link);
 	free(context);
 }
 
 /* Returns NULL without memory, or if the file is closed: librdmacm then keeps the files of the
  * context open when the device goes. */
-static struct cm_context *remember(const struct ibv_context *context)
+static struct cm_context *add_context(const struct ibv_context *context)
 {
 	struct cm_context *known = NULL;
 	struct stat file;
@@ -87,12 +87,12 @@ static struct cm_context *remember(const struct ibv_context *context)
 	return known;
 }
 
-static void bound(const struct ibv_context *context)
+static void count_bound_id(const struct ibv_context *context)
 {
-	struct cm_context *known = find(context->device);
+	struct cm_context *known = find_context(context->device);
 
 	if (!known)
-		known = remember(context);
+		known = add_context(context);
 	if (known)
 		known->ids++;
 }
@@ -102,7 +102,7 @@ void vbd_cm_context_bound(const struct ibv_context *context)
 	if (!context)
 		return;
 	(void)pthread_mutex_lock(&lock);
-	bound(context);
+	count_bound_id(context);
 	(void)pthread_mutex_unlock(&lock);
 }
 
@@ -111,7 +111,7 @@ void vbd_cm_context_unbound(const struct ibv_device *device)
 	struct cm_context *context;
 
 	(void)pthread_mutex_lock(&lock);
-	context = device ? find(device) : NULL;
+	context = device ? find_context(device) : NULL;
 	if (context && context->ids > 0) {
 		context->ids--;
 		close_if_unused(context);
@@ -119,7 +119,7 @@ void vbd_cm_context_unbound(const struct ibv_device *device)
 	(void)pthread_mutex_unlock(&lock);
 }
 
-static bool is_there(const struct ibv_device *device)
+static bool is_device_listed(const struct ibv_device *device)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	bool found = false;
@@ -134,11 +134,11 @@ static bool is_there(const struct ibv_device *device)
 
 void vbd_cm_context_device_closed(const struct ibv_device *device)
 {
-	bool gone = !is_there(device);
+	bool gone = !is_device_listed(device);
 	struct cm_context *context;
 
 	(void)pthread_mutex_lock(&lock);
-	context = find(device);
+	context = find_context(device);
 	if (context && gone) {
 		context->gone = true;
 		close_if_unused(context);

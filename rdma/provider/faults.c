@@ -13,17 +13,17 @@ atomic_uint vbd_faults_armed_effects;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct vbd_link faults = {&faults, &faults}; /* with the lock; the oldest first */
 
-static struct vbd_fault *fault_at(struct vbd_link *link)
+static struct vbd_fault *fault_of_link(struct vbd_link *link)
 {
 	return VBD_CONTAINER_OF(link, struct vbd_fault, link);
 }
 
-static void note_effects(void)
+static void update_armed_effects(void)
 {
 	unsigned int effects = 0;
 
 	vbd_list_for_each (link, &faults)
-		effects |= 1U << fault_at(link)->effect;
+		effects |= 1U << fault_of_link(link)->effect;
 	atomic_store_explicit(&vbd_faults_armed_effects, effects, memory_order_relaxed);
 }
 
@@ -33,7 +33,7 @@ void vbd_fault_arm(struct vbd_fault *fault)
 	fault->seen = fault->fired = 0;
 	fault->random = vbd_clock_mono_ns() | 1;
 	vbd_list_append(&faults, &fault->link);
-	note_effects();
+	update_armed_effects();
 	(void)pthread_mutex_unlock(&lock);
 }
 
@@ -41,7 +41,7 @@ void vbd_fault_disarm(struct vbd_fault *fault)
 {
 	(void)pthread_mutex_lock(&lock);
 	vbd_list_remove(&fault->link);
-	note_effects();
+	update_armed_effects();
 	(void)pthread_mutex_unlock(&lock);
 }
 
@@ -56,7 +56,7 @@ uint64_t vbd_fault_fired(const struct vbd_fault *fault)
 }
 
 /* xorshift64: nobody needs better numbers to lose some completions. */
-static bool is_drawn(struct vbd_fault *fault)
+static bool draw_hit(struct vbd_fault *fault)
 {
 	fault->random ^= fault->random << 13;
 	fault->random ^= fault->random >> 7;
@@ -64,7 +64,7 @@ static bool is_drawn(struct vbd_fault *fault)
 	return (fault->random >> 32) % 100 < fault->rule.probability_percent;
 }
 
-static bool hits(struct vbd_fault *fault, const void *subject)
+static bool count_and_hit(struct vbd_fault *fault, const void *subject)
 {
 	const struct vbd_fault_rule *rule = &fault->rule;
 
@@ -72,7 +72,7 @@ static bool hits(struct vbd_fault *fault, const void *subject)
 		return false;
 	if (fault->seen++ < rule->after || (rule->count && fault->fired >= rule->count))
 		return false;
-	if (!is_drawn(fault))
+	if (!draw_hit(fault))
 		return false;
 	fault->fired++;
 	if (fault->on_hit && subject)
@@ -85,7 +85,7 @@ bool vbd_fault_hit(struct vbd_fault *fault, const void *subject)
 	bool hit;
 
 	(void)pthread_mutex_lock(&lock);
-	hit = hits(fault, subject);
+	hit = count_and_hit(fault, subject);
 	(void)pthread_mutex_unlock(&lock);
 	return hit;
 }
@@ -99,9 +99,10 @@ bool vbd_fault_take(enum vbd_fault_effect effect, enum vbd_pv_call call, const v
 		return false;
 	(void)pthread_mutex_lock(&lock);
 	vbd_list_for_each (link, &faults) {
-		struct vbd_fault *fault = fault_at(link);
+		struct vbd_fault *fault = fault_of_link(link);
 
-		hit = fault->effect == effect && fault->rule.call == call && hits(fault, subject);
+		hit = fault->effect == effect && fault->rule.call == call &&
+		      count_and_hit(fault, subject);
 		if (!hit)
 			continue;
 		if (ret_rule)
@@ -118,7 +119,7 @@ VBD_ENUM_NAMES(vbd_pv_call_name, enum vbd_pv_call, VBD_PV_CALL_MAP)
 VBD_ENUM_COLUMN(const char *, vbd_pv_call_library, enum vbd_pv_call, VBD_PV_CALL_MAP, 3)
 static VBD_ENUM_COLUMN(enum vbd_status, usual_status, enum vbd_pv_call, VBD_PV_CALL_MAP, 4)
 
-	static enum vbd_status status_of(enum vbd_pv_call call, int errnum)
+	static enum vbd_status status_of_failed_call(enum vbd_pv_call call, int errnum)
 {
 	static const struct {
 		enum vbd_pv_call call;
@@ -162,6 +163,6 @@ enum vbd_status vbd_pv_failed(
 	if (!on_purpose)
 		(void)vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	return vbd_error_errno(
-		err, status_of(call, errnum), vbd_pv_call_library(call), errnum, "%s", what);
+	return vbd_error_errno(err, status_of_failed_call(call, errnum), vbd_pv_call_library(call),
+		errnum, "%s", what);
 }

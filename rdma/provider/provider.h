@@ -130,8 +130,7 @@ enum vbd_status vbd_pv_moderate_cq(struct ibv_cq *cq, uint16_t count, uint16_t p
 
 /** vbd_pv_arm_cq - worker; request an event for the next completion */
 enum vbd_status vbd_pv_arm_cq(struct ibv_cq *cq, struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_take_cq_event - worker; acknowledge one event; returns the CQ's context, NULL: no event
- */
+/** vbd_pv_take_cq_event - worker; acknowledge one event; returns the CQ's context; NULL: none */
 void *vbd_pv_take_cq_event(struct ibv_comp_channel *comp_channel);
 /** vbd_pv_poll_cq - worker; up to @max completions; none from a failing CQ */
 unsigned int vbd_pv_poll_cq(struct ibv_cq *cq, struct ibv_wc *wcs, unsigned int max);

@@ -9,19 +9,18 @@
 #include <poll.h>
 #include <stdatomic.h>
 
-/* For the neighbour, and again for the path: the kernel knows both of a peer that it has spoken to.
- */
+/* Limit of each of rdma_resolve_addr(3) and rdma_resolve_route(3): of a peer that was in contact
+ * the kernel knows neighbour and path. */
 #define RESOLVE_MS 300
 
 /* Hardly any program takes datagrams there: traceroute(8) begins with it for that reason. */
 #define PORT_CLOSED 33434
 
-/* At once: some may wait for the kernel, see forget(). A farewell has one of its own. */
+/* Threads at a time, some of which wait in destroy_target_id(); vbd_pv_tell() may add one. */
 #define THREADS_MAX	 4
 #define TELL_THREADS_MAX (THREADS_MAX + 1)
 
-/* The kernel has this status for a service that nobody offers: IB_SIDR_UNSUPPORTED of rdma/ib_cm.h.
- */
+/* The kernel's status for a service that nobody offers: IB_SIDR_UNSUPPORTED of rdma/ib_cm.h. */
 #define SIDR_UNSUPPORTED 1
 
 /* A question, which asks one port after the other. */
@@ -56,7 +55,7 @@ struct ask {
 
 static _Atomic unsigned int threads;
 
-static struct sockaddr *with_port(struct sockaddr_storage *addr, uint16_t port)
+static struct sockaddr *set_port(struct sockaddr_storage *addr, uint16_t port)
 {
 	if (addr->ss_family == AF_INET6)
 		((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
@@ -65,8 +64,8 @@ static struct sockaddr *with_port(struct sockaddr_storage *addr, uint16_t port)
 	return (struct sockaddr *)addr;
 }
 
-/* Until the end of the questions. */
-static unsigned int left_ms(const struct ask *ask)
+/* The time until end_ns. */
+static unsigned int time_left_ms(const struct ask *ask)
 {
 	uint64_t now_ns = vbd_clock_mono_ns();
 
@@ -81,7 +80,7 @@ struct event {
 	struct vbd_pv_reply said; /* its private data */
 };
 
-static void take_data(const struct rdma_ud_param *param, struct vbd_pv_reply *said)
+static void copy_reply(const struct rdma_ud_param *param, struct vbd_pv_reply *said)
 {
 	if (!param->private_data)
 		return;
@@ -91,24 +90,24 @@ static void take_data(const struct rdma_ud_param *param, struct vbd_pv_reply *sa
 }
 
 /* The next event, if it comes in time. */
-static bool await(const struct ask *ask, struct event *ret_event)
+static bool await_cm_event(const struct ask *ask, struct event *ret_event)
 {
 	struct pollfd poller = {.fd = ask->channel->fd, .events = POLLIN};
 	struct rdma_cm_event *event;
 
-	if (poll(&poller, 1, (int)left_ms(ask)) <= 0 ||
+	if (poll(&poller, 1, (int)time_left_ms(ask)) <= 0 ||
 		rdma_get_cm_event(ask->channel, &event) != 0)
 		return false;
 	*ret_event = (struct event){
 		.type = event->event, .target = event->id->context, .status = event->status};
-	take_data(&event->param.ud, &ret_event->said);
+	copy_reply(&event->param.ud, &ret_event->said);
 	(void)rdma_ack_cm_event(event);
 	return true;
 }
 
 /* In this port space the question makes no connection: a peer without such a service says so, and
  * keeps nothing of it (cm_sidr_req_handler(), kernel 6.1). */
-static bool open_id(const struct ask *ask, struct target *target)
+static bool create_target_id(const struct ask *ask, struct target *target)
 {
 	if (rdma_create_id(ask->channel, &target->id, target, RDMA_PS_UDP) != 0)
 		return false;
@@ -118,7 +117,7 @@ static bool open_id(const struct ask *ask, struct target *target)
 
 /* Soft-RoCE may keep a message that it can't send, and the kernel then waits for that before it
  * destroys the id: nobody waits for this thread. */
-static void forget(struct target *target)
+static void destroy_target_id(struct target *target)
 {
 	vbd_pv_destroy_id(&target->account, target->id);
 	target->id = NULL;
@@ -126,18 +125,18 @@ static void forget(struct target *target)
 
 /* The functions below return whether the question goes on. */
 
-static bool find_addr(const struct ask *ask, struct target *target)
+static bool resolve_target_addr(const struct ask *ask, struct target *target)
 {
 	struct sockaddr_storage from = target->question.src;
 	struct sockaddr_storage to = target->question.dst;
 	uint16_t port = target->question.count ? VBD_PV_REPORT_PORT : PORT_CLOSED;
 
-	return open_id(ask, target) &&
-	       rdma_resolve_addr(target->id, from.ss_family ? with_port(&from, 0) : NULL,
-		       with_port(&to, (uint16_t)(port + target->asked_ports)), RESOLVE_MS) == 0;
+	return create_target_id(ask, target) &&
+	       rdma_resolve_addr(target->id, from.ss_family ? set_port(&from, 0) : NULL,
+		       set_port(&to, (uint16_t)(port + target->asked_ports)), RESOLVE_MS) == 0;
 }
 
-static bool find_route(const struct target *target)
+static bool resolve_target_route(const struct target *target)
 {
 	const struct ibv_context *verbs = target->id->verbs;
 
@@ -147,7 +146,7 @@ static bool find_route(const struct target *target)
 	       rdma_resolve_route(target->id, RESOLVE_MS) == 0;
 }
 
-static bool put(struct ask *ask, struct target *target)
+static bool send_question(struct ask *ask, struct target *target)
 {
 	const struct vbd_pv_question *question = &target->question;
 	struct rdma_conn_param param = {
@@ -165,14 +164,14 @@ static bool put(struct ask *ask, struct target *target)
 }
 
 /* The status is that of the peer's answer, or negative: the kernel itself gave up. */
-static bool is_answer(const struct event *event)
+static bool is_peer_answer(const struct event *event)
 {
 	return event->type == RDMA_CM_EVENT_ESTABLISHED ||
 	       (event->type == RDMA_CM_EVENT_UNREACHABLE && event->status > 0);
 }
 
 /* Returns whether another port is to be asked. */
-static bool take_answer(struct ask *ask, const struct event *event)
+static bool record_answer(struct ask *ask, const struct event *event)
 {
 	struct target *target = event->target;
 	const struct vbd_pv_question *question = &target->question;
@@ -190,23 +189,23 @@ static bool take_answer(struct ask *ask, const struct event *event)
 }
 
 /* A host that does not answer does not at any port. */
-static bool go_on(struct ask *ask, const struct event *event)
+static bool handle_cm_event(struct ask *ask, const struct event *event)
 {
 	struct target *target = event->target;
 
 	if (event->type == RDMA_CM_EVENT_ADDR_RESOLVED)
-		return find_route(target);
+		return resolve_target_route(target);
 	if (event->type == RDMA_CM_EVENT_ROUTE_RESOLVED)
-		return put(ask, target);
-	if (!is_answer(event) || !take_answer(ask, event))
+		return send_question(ask, target);
+	if (!is_peer_answer(event) || !record_answer(ask, event))
 		return false;
-	forget(target);
-	return find_addr(ask, target);
+	destroy_target_id(target);
+	return resolve_target_addr(ask, target);
 }
 
 /* --- the thread ------------------------------------------------------------------------------ */
 
-static void leave(struct ask *ask)
+static void release_ask(struct ask *ask)
 {
 	bool last;
 
@@ -220,7 +219,7 @@ static void leave(struct ask *ask)
 	free(ask);
 }
 
-static void tell(struct ask *ask, bool *what)
+static void set_flag(struct ask *ask, bool *what)
 {
 	(void)pthread_mutex_lock(&ask->lock);
 	*what = true;
@@ -228,32 +227,32 @@ static void tell(struct ask *ask, bool *what)
 	(void)pthread_mutex_unlock(&ask->lock);
 }
 
-static void end(struct ask *ask, struct target *target)
+static void end_target(struct ask *ask, struct target *target)
 {
 	target->over = true;
 	ask->open--;
 }
 
-static void begin_all(struct ask *ask)
+static void resolve_all(struct ask *ask)
 {
 	ask->open = ask->count;
 	for (unsigned int i = 0; i < ask->count; i++) {
-		if (!find_addr(ask, &ask->targets[i]))
-			end(ask, &ask->targets[i]);
+		if (!resolve_target_addr(ask, &ask->targets[i]))
+			end_target(ask, &ask->targets[i]);
 	}
 }
 
-static void ask_all(struct ask *ask)
+static void ask_all_targets(struct ask *ask)
 {
 	struct event event;
 
 	ask->channel = rdma_create_event_channel();
 	if (!ask->channel || vbd_pv_set_nonblocking(ask->channel->fd, NULL) != VBD_OK)
 		return;
-	begin_all(ask);
-	while (ask->open && await(ask, &event)) {
-		if (!event.target->over && !go_on(ask, &event))
-			end(ask, event.target);
+	resolve_all(ask);
+	while (ask->open && await_cm_event(ask, &event)) {
+		if (!event.target->over && !handle_cm_event(ask, &event))
+			end_target(ask, event.target);
 	}
 }
 
@@ -261,16 +260,16 @@ static void *thread_main(void *arg)
 {
 	struct ask *ask = arg;
 
-	ask_all(ask);
+	ask_all_targets(ask);
 	/* The caller does not wait for the ids to be destroyed. */
-	tell(ask, &ask->over);
+	set_flag(ask, &ask->over);
 	for (unsigned int i = 0; i < ask->count; i++) {
-		forget(&ask->targets[i]);
+		destroy_target_id(&ask->targets[i]);
 		vbd_account_close(&ask->targets[i].account);
 	}
 	vbd_pv_destroy_event_channel(ask->channel);
-	tell(ask, &ask->gone);
-	leave(ask);
+	set_flag(ask, &ask->gone);
+	release_ask(ask);
 	(void)atomic_fetch_sub(&threads, 1);
 	return NULL;
 }
@@ -290,7 +289,7 @@ static bool start_thread(struct ask *ask, unsigned int most)
 
 /* --- the caller ------------------------------------------------------------------------------ */
 
-static struct ask *begin(const struct vbd_pv_question *questions, unsigned int count,
+static struct ask *begin_ask(const struct vbd_pv_question *questions, unsigned int count,
 	unsigned int within_ms, unsigned int most_threads)
 {
 	struct ask *ask = calloc(1, sizeof(*ask) + count * sizeof(ask->targets[0]));
@@ -307,14 +306,14 @@ static struct ask *begin(const struct vbd_pv_question *questions, unsigned int c
 	if (start_thread(ask, most_threads))
 		return ask;
 	ask->users = 1;
-	leave(ask);
+	release_ask(ask);
 	return NULL;
 }
 
 /* With the lock held, until @what or the end of the questions. */
-static void wait_for(struct ask *ask, const bool *what)
+static void wait_for_flag(struct ask *ask, const bool *what)
 {
-	const struct timespec until = vbd_cond_deadline(left_ms(ask));
+	const struct timespec until = vbd_cond_deadline(time_left_ms(ask));
 
 	while (!*what && pthread_cond_timedwait(&ask->changed, &ask->lock, &until) == 0)
 		;
@@ -322,30 +321,30 @@ static void wait_for(struct ask *ask, const bool *what)
 
 void vbd_pv_ask(const struct vbd_pv_question *question, struct vbd_pv_answer *ret_answer)
 {
-	struct ask *ask = begin(question, 1, VBD_PV_ASK_MS, THREADS_MAX);
+	struct ask *ask = begin_ask(question, 1, VBD_PV_ASK_MS, THREADS_MAX);
 
 	*ret_answer = (struct vbd_pv_answer){0};
 	if (!ask)
 		return;
 	(void)pthread_mutex_lock(&ask->lock);
-	wait_for(ask, &ask->over);
+	wait_for_flag(ask, &ask->over);
 	*ret_answer = ask->targets[0].answer;
 	(void)pthread_mutex_unlock(&ask->lock);
-	leave(ask);
+	release_ask(ask);
 }
 
 bool vbd_pv_tell(
 	const struct vbd_pv_question *questions, unsigned int count, unsigned int within_ms)
 {
-	struct ask *ask = begin(questions, count, within_ms, TELL_THREADS_MAX);
+	struct ask *ask = begin_ask(questions, count, within_ms, TELL_THREADS_MAX);
 	bool gone;
 
 	if (!ask)
 		return true;
 	(void)pthread_mutex_lock(&ask->lock);
-	wait_for(ask, &ask->gone);
+	wait_for_flag(ask, &ask->gone);
 	gone = ask->gone;
 	(void)pthread_mutex_unlock(&ask->lock);
-	leave(ask);
+	release_ask(ask);
 	return gone;
 }

@@ -77,7 +77,7 @@ static void copy_param(const struct rdma_cm_event *event, struct vbd_pv_cm_event
 		copy_ud_param(ud, ret_event);
 }
 
-static bool descriptors_left(void)
+static bool has_free_descriptors(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int other = dup(fd);
@@ -94,7 +94,7 @@ static bool descriptors_left(void)
  * lost the errno (ucma_init_device(), librdmacm 44). A device takes two descriptors. */
 static int addr_error_status(int status)
 {
-	return status == -1 && !descriptors_left() ? -EMFILE : status;
+	return status == -1 && !has_free_descriptors() ? -EMFILE : status;
 }
 
 bool vbd_pv_next_cm_event(struct rdma_event_channel *cm_channel, struct vbd_pv_cm_event *ret_event)
@@ -147,7 +147,7 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *cm_channel, struct vbd_pv_c
 	return true;
 }
 
-static enum vbd_status create_id(int rc, struct vbd_account *account, struct vbd_error *err)
+static enum vbd_status count_id(int rc, struct vbd_account *account, struct vbd_error *err)
 {
 	if (rc)
 		return vbd_pv_failed(VBD_PV_CALL_CREATE_ID, rc, err, "no CM id");
@@ -158,8 +158,8 @@ static enum vbd_status create_id(int rc, struct vbd_account *account, struct vbd
 enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *cm_channel,
 	void *id_context, struct rdma_cm_id **ret_id, struct vbd_error *err)
 {
-	return create_id(VBD_PV_RESULT(CREATE_ID, VBD_PV_ERRNO(rdma_create_id(cm_channel, ret_id,
-							  id_context, RDMA_PS_TCP))),
+	return count_id(VBD_PV_RESULT(CREATE_ID, VBD_PV_ERRNO(rdma_create_id(cm_channel, ret_id,
+							 id_context, RDMA_PS_TCP))),
 		account, err);
 }
 
@@ -167,8 +167,8 @@ enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
 	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
 	struct vbd_error *err)
 {
-	return create_id(VBD_PV_RESULT(CREATE_UDP_ID, VBD_PV_ERRNO(rdma_create_id(cm_channel,
-							      ret_id, id_context, RDMA_PS_UDP))),
+	return count_id(VBD_PV_RESULT(CREATE_UDP_ID, VBD_PV_ERRNO(rdma_create_id(cm_channel, ret_id,
+							     id_context, RDMA_PS_UDP))),
 		account, err);
 }
 

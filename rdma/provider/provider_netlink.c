@@ -45,7 +45,7 @@ struct dump {
 
 /* The kernel gives the id of the thread that made an object, not of its process. One thread makes
  * most objects of a type, so that there is rarely a path to look up. */
-static bool is_ours(struct dump *dump, uint32_t tid)
+static bool is_own_thread(struct dump *dump, uint32_t tid)
 {
 	char path[40];
 
@@ -75,27 +75,27 @@ static int add_device(struct dump *dump, uint32_t device)
 
 /* An attribute of any level: all have one enum of types. libmnl's macros that walk attributes do
  * not compile without warnings. */
-static int on_attr(const struct nlattr *attr, void *arg)
+static int on_attribute(const struct nlattr *attr, void *arg)
 {
 	struct dump *dump = arg;
 	uint16_t type = mnl_attr_get_type(attr);
 
 	if (dump->table && (type == dump->table || type == dump->entry))
-		return mnl_attr_parse_nested(attr, on_attr, arg);
-	if (type == RDMA_NLDEV_ATTR_RES_PID && is_ours(dump, mnl_attr_get_u32(attr)))
+		return mnl_attr_parse_nested(attr, on_attribute, arg);
+	if (type == RDMA_NLDEV_ATTR_RES_PID && is_own_thread(dump, mnl_attr_get_u32(attr)))
 		dump->count++;
 	return type == RDMA_NLDEV_ATTR_DEV_INDEX && !dump->table
 		       ? add_device(dump, mnl_attr_get_u32(attr))
 		       : MNL_CB_OK;
 }
 
-static int on_message(const struct nlmsghdr *message, void *arg)
+static int on_netlink_message(const struct nlmsghdr *message, void *arg)
 {
-	return mnl_attr_parse(message, 0, on_attr, arg);
+	return mnl_attr_parse(message, 0, on_attribute, arg);
 }
 
 /* Returns 0, or an errno, also for the kernel's refusal. @device: NULL for none */
-static int ask(struct dump *dump, uint16_t command, const uint32_t *device)
+static int query_kernel(struct dump *dump, uint16_t command, const uint32_t *device)
 {
 	static unsigned int sequence;
 	_Alignas(struct nlmsghdr) char buffer[32768];
@@ -116,7 +116,7 @@ static int ask(struct dump *dump, uint16_t command, const uint32_t *device)
 		len = mnl_socket_recvfrom(dump->socket, buffer, sizeof(buffer));
 		if (len < 0)
 			return errno;
-		rc = mnl_cb_run(buffer, (size_t)len, seq, port, on_message, dump);
+		rc = mnl_cb_run(buffer, (size_t)len, seq, port, on_netlink_message, dump);
 	} while (rc == MNL_CB_OK);
 	return rc < 0 ? errno : 0;
 }
@@ -142,7 +142,7 @@ enum vbd_status vbd_netlink_open(int bus, struct mnl_socket **ret_socket, struct
 }
 
 /* A device that is removed meanwhile takes its objects with it. */
-static void count_type(struct dump *dump, enum vbd_pv_object type, uint64_t *ret_count)
+static void count_objects(struct dump *dump, enum vbd_pv_object type, uint64_t *ret_count)
 {
 	int errnum = 0;
 
@@ -150,7 +150,7 @@ static void count_type(struct dump *dump, enum vbd_pv_object type, uint64_t *ret
 	dump->entry = types[type].entry;
 	dump->count = 0;
 	for (size_t i = 0; i < dump->device_count; i++) {
-		int rc = ask(dump, types[type].command, &dump->devices[i]);
+		int rc = query_kernel(dump, types[type].command, &dump->devices[i]);
 
 		if (rc && rc != ENODEV)
 			errnum = rc;
@@ -168,14 +168,14 @@ enum vbd_status vbd_pv_count_objects(
 
 	if (status)
 		return status;
-	errnum = ask(&dump, RDMA_NLDEV_CMD_GET, NULL);
+	errnum = query_kernel(&dump, RDMA_NLDEV_CMD_GET, NULL);
 	if (errnum) {
 		status = vbd_error_errno(
 			err, VBD_E_NOT_SUPPORTED, "rdma netlink", errnum, "no list of devices");
 		goto close;
 	}
 	for (enum vbd_pv_object type = 0; type < VBD_PV_OBJECT_COUNT; type++)
-		count_type(&dump, type, &counts[type]);
+		count_objects(&dump, type, &counts[type]);
 	memcpy(ret_counts, counts, sizeof(counts));
 close:
 	free(dump.devices);

@@ -24,7 +24,7 @@ struct message {
 	const struct nlattr *attrs[RTA_VIA + 1];
 };
 
-static const void *bytes_of(const struct sockaddr *addr)
+static const void *addr_data(const struct sockaddr *addr)
 {
 	return addr->sa_family == AF_INET6
 		       ? (const void *)&((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr
@@ -36,7 +36,7 @@ static size_t addr_bytes(const struct sockaddr *addr)
 	return addr->sa_family == AF_INET6 ? 16 : 4;
 }
 
-static unsigned int scope_of(const struct sockaddr *addr)
+static unsigned int scope_id(const struct sockaddr *addr)
 {
 	return addr->sa_family == AF_INET6
 		       ? ((const struct sockaddr_in6 *)(const void *)addr)->sin6_scope_id
@@ -44,7 +44,7 @@ static unsigned int scope_of(const struct sockaddr *addr)
 }
 
 /* Leave an attribute out whose length is not that of an address of @family. */
-static void take_addr(int family, const void *bytes, size_t len, struct sockaddr_storage *to)
+static void copy_addr(int family, const void *bytes, size_t len, struct sockaddr_storage *to)
 {
 	struct sockaddr_in6 six = {.sin6_family = AF_INET6};
 	struct sockaddr_in four = {.sin_family = AF_INET};
@@ -68,7 +68,7 @@ static void set_scope(struct sockaddr_storage *addr, unsigned int ifindex)
 }
 
 /* libmnl's macros that walk attributes do not compile without warnings. */
-static int keep_attr(const struct nlattr *attr, void *arg)
+static int index_attr(const struct nlattr *attr, void *arg)
 {
 	const struct nlattr **attrs = arg;
 
@@ -79,7 +79,7 @@ static int keep_attr(const struct nlattr *attr, void *arg)
 
 /* Send the request in @message, whose answer replaces it; both have a header of @extra_bytes.
  * Returns 0, or the errno of the kernel's refusal. */
-static int ask(struct mnl_socket *socket, struct message *message, size_t extra_bytes)
+static int query_kernel(struct mnl_socket *socket, struct message *message, size_t extra_bytes)
 {
 	ssize_t len;
 
@@ -95,22 +95,22 @@ static int ask(struct mnl_socket *socket, struct message *message, size_t extra_
 		return -((const struct nlmsgerr *)mnl_nlmsg_get_payload(&message->head))->error;
 	memset(message->attrs, 0, sizeof(message->attrs));
 	return mnl_attr_parse(
-		       &message->head, (unsigned int)extra_bytes, keep_attr, message->attrs) < 0
+		       &message->head, (unsigned int)extra_bytes, index_attr, message->attrs) < 0
 		       ? errno
 		       : 0;
 }
 
-static void take_attr_addr(
+static void copy_attr_addr(
 	int family, const struct nlattr *attr, size_t skipped_bytes, struct sockaddr_storage *to)
 {
 	if (attr && mnl_attr_get_payload_len(attr) > skipped_bytes)
-		take_addr(family, (const uint8_t *)mnl_attr_get_payload(attr) + skipped_bytes,
+		copy_addr(family, (const uint8_t *)mnl_attr_get_payload(attr) + skipped_bytes,
 			mnl_attr_get_payload_len(attr) - skipped_bytes, to);
 }
 
 /* --- route ----------------------------------------------------------------------------------- */
 
-static int ask_route(struct mnl_socket *socket, const struct sockaddr *dst,
+static int query_route(struct mnl_socket *socket, const struct sockaddr *dst,
 	const struct sockaddr *src, struct message *message)
 {
 	struct rtmsg *route;
@@ -121,48 +121,48 @@ static int ask_route(struct mnl_socket *socket, const struct sockaddr *dst,
 	message->head.nlmsg_type = RTM_GETROUTE;
 	route->rtm_family = (unsigned char)dst->sa_family;
 	route->rtm_dst_len = (unsigned char)(bytes * 8);
-	mnl_attr_put(&message->head, RTA_DST, bytes, bytes_of(dst));
+	mnl_attr_put(&message->head, RTA_DST, bytes, addr_data(dst));
 	if (src) {
 		route->rtm_src_len = (unsigned char)(bytes * 8);
-		mnl_attr_put(&message->head, RTA_SRC, bytes, bytes_of(src));
+		mnl_attr_put(&message->head, RTA_SRC, bytes, addr_data(src));
 	}
-	if (scope_of(dst))
-		mnl_attr_put_u32(&message->head, RTA_OIF, scope_of(dst));
-	return ask(socket, message, sizeof(*route));
+	if (scope_id(dst))
+		mnl_attr_put_u32(&message->head, RTA_OIF, scope_id(dst));
+	return query_kernel(socket, message, sizeof(*route));
 }
 
 /* The route leaves some addresses out. That of a local address is on "lo", so the scope of a
  * link-local address must be that of @dst. */
-static void take_addresses(const struct message *message, const struct sockaddr *dst,
+static void fill_addresses(const struct message *message, const struct sockaddr *dst,
 	unsigned int ifindex, struct vbd_pv_netroute *netroute)
 {
 	const struct nlattr *via = message->attrs[RTA_VIA];
-	unsigned int scope = scope_of(dst) ? scope_of(dst) : ifindex;
+	unsigned int scope = scope_id(dst) ? scope_id(dst) : ifindex;
 
-	take_attr_addr(dst->sa_family, message->attrs[RTA_PREFSRC], 0, &netroute->src);
-	take_attr_addr(dst->sa_family, message->attrs[RTA_GATEWAY], 0, &netroute->next);
+	copy_attr_addr(dst->sa_family, message->attrs[RTA_PREFSRC], 0, &netroute->src);
+	copy_attr_addr(dst->sa_family, message->attrs[RTA_GATEWAY], 0, &netroute->next);
 	/* A router of the other family: the family comes before the address. */
 	if (via)
-		take_attr_addr(mnl_attr_get_u16(via), via, sizeof(uint16_t), &netroute->next);
+		copy_attr_addr(mnl_attr_get_u16(via), via, sizeof(uint16_t), &netroute->next);
 	netroute->gateway = via || message->attrs[RTA_GATEWAY];
 	if (!netroute->next.ss_family)
-		take_addr(dst->sa_family, bytes_of(dst), addr_bytes(dst), &netroute->next);
+		copy_addr(dst->sa_family, addr_data(dst), addr_bytes(dst), &netroute->next);
 	if (!netroute->src.ss_family && netroute->local)
-		take_addr(dst->sa_family, bytes_of(dst), addr_bytes(dst), &netroute->src);
+		copy_addr(dst->sa_family, addr_data(dst), addr_bytes(dst), &netroute->src);
 	set_scope(&netroute->src, scope);
 	set_scope(&netroute->next, scope);
 }
 
 /* --- interface and neighbour ----------------------------------------------------------------- */
 
-static void take_interface(const struct mnl_socket *socket, const struct message *message,
+static void fill_interface(const struct mnl_socket *socket, const struct message *message,
 	unsigned int ifindex, struct vbd_pv_netroute *netroute)
 {
 	const struct nlattr *metrics[RTA_VIA + 1] = {0};
 	struct ifreq ifreq = {0};
 
 	if (message->attrs[RTA_METRICS] &&
-		mnl_attr_parse_nested(message->attrs[RTA_METRICS], keep_attr, metrics) >= 0 &&
+		mnl_attr_parse_nested(message->attrs[RTA_METRICS], index_attr, metrics) >= 0 &&
 		metrics[RTAX_MTU])
 		netroute->mtu_bytes = mnl_attr_get_u32(metrics[RTAX_MTU]);
 	if (!ifindex || !if_indextoname(ifindex, netroute->netdev))
@@ -173,7 +173,7 @@ static void take_interface(const struct mnl_socket *socket, const struct message
 		netroute->mtu_bytes = (uint32_t)ifreq.ifr_mtu;
 }
 
-static const char *neighbour_name(uint16_t state)
+static const char *neighbour_state_name(uint16_t state)
 {
 	static const struct {
 		uint16_t bit;
@@ -197,8 +197,8 @@ static const char *neighbour_name(uint16_t state)
 }
 
 /* A kernel without requests for one entry (before 5.0) leaves the neighbour unknown. */
-static void ask_neighbour(struct mnl_socket *socket, struct message *message, unsigned int ifindex,
-	struct vbd_pv_netroute *netroute)
+static void query_neighbour(struct mnl_socket *socket, struct message *message,
+	unsigned int ifindex, struct vbd_pv_netroute *netroute)
 {
 	const struct sockaddr *next = (const struct sockaddr *)&netroute->next;
 	const struct nlattr *hwaddr;
@@ -210,13 +210,13 @@ static void ask_neighbour(struct mnl_socket *socket, struct message *message, un
 	message->head.nlmsg_type = RTM_GETNEIGH;
 	entry->ndm_family = (unsigned char)next->sa_family;
 	entry->ndm_ifindex = (int)ifindex;
-	mnl_attr_put(&message->head, NDA_DST, addr_bytes(next), bytes_of(next));
-	errnum = ask(socket, message, sizeof(*entry));
+	mnl_attr_put(&message->head, NDA_DST, addr_bytes(next), addr_data(next));
+	errnum = query_kernel(socket, message, sizeof(*entry));
 	if (errnum == ENOENT)
 		netroute->neighbour = "none";
 	if (errnum)
 		return;
-	netroute->neighbour = neighbour_name(entry->ndm_state);
+	netroute->neighbour = neighbour_state_name(entry->ndm_state);
 	hwaddr = message->attrs[NDA_LLADDR];
 	if (hwaddr && mnl_attr_get_payload_len(hwaddr) <= sizeof(netroute->hwaddr)) {
 		netroute->hwaddr_bytes = mnl_attr_get_payload_len(hwaddr);
@@ -236,16 +236,16 @@ enum vbd_status vbd_pv_find_netroute(const struct sockaddr *dst, const struct so
 	if (status)
 		return status;
 	netroute.route_errnum =
-		ask_route(socket, dst, src && src->sa_family ? src : NULL, &message);
+		query_route(socket, dst, src && src->sa_family ? src : NULL, &message);
 	if (!netroute.route_errnum) {
 		ifindex = message.attrs[RTA_OIF] ? mnl_attr_get_u32(message.attrs[RTA_OIF]) : 0;
 		netroute.local =
 			((const struct rtmsg *)mnl_nlmsg_get_payload(&message.head))->rtm_type ==
 			RTN_LOCAL;
-		take_addresses(&message, dst, ifindex, &netroute);
-		take_interface(socket, &message, ifindex, &netroute);
+		fill_addresses(&message, dst, ifindex, &netroute);
+		fill_interface(socket, &message, ifindex, &netroute);
 		if (!netroute.local && ifindex)
-			ask_neighbour(socket, &message, ifindex, &netroute);
+			query_neighbour(socket, &message, ifindex, &netroute);
 	}
 	(void)mnl_socket_close(socket);
 	*ret_netroute = netroute;
@@ -258,7 +258,7 @@ enum vbd_status vbd_pv_find_netroute(const struct sockaddr *dst, const struct so
  * net/neighbour.h). */
 #define VALID_STATES (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
 
-/* News that nobody asks for stay in the kernel: some are enough, since those beyond count as a
+/* Messages wait in the socket until somebody asks. A few are enough: an overflow counts as a
  * loss. */
 #define QUEUE_BYTES 16384
 
@@ -280,7 +280,7 @@ int vbd_pv_neighbours_watch(void)
 	return -1;
 }
 
-static bool tells_of_loss(const struct nlmsghdr *message, ssize_t size_bytes)
+static bool has_lost_neighbour(const struct nlmsghdr *message, ssize_t size_bytes)
 {
 	for (; NLMSG_OK(message, size_bytes); message = NLMSG_NEXT(message, size_bytes)) {
 		const struct ndmsg *entry = NLMSG_DATA(message);
@@ -306,7 +306,7 @@ bool vbd_pv_neighbours_lost(int watch)
 		size_bytes = recv(watch, &news, sizeof(news), 0);
 		if (size_bytes < 0 && errno != ENOBUFS && errno != EINTR)
 			break;
-		lost |= size_bytes < 0 || tells_of_loss(&news.first, size_bytes);
+		lost |= size_bytes < 0 || has_lost_neighbour(&news.first, size_bytes);
 	}
 	return lost;
 }

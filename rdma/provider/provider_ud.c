@@ -42,7 +42,7 @@ enum vbd_status vbd_pv_ah_attr_of_wc(struct ibv_context *context, uint8_t port_n
 	return VBD_OK;
 }
 
-static union ibv_gid gid_of(const uint8_t raw[16])
+static union ibv_gid gid_from_raw(const uint8_t raw[16])
 {
 	union ibv_gid gid;
 
@@ -53,7 +53,7 @@ static union ibv_gid gid_of(const uint8_t raw[16])
 enum vbd_status vbd_pv_attach_mcast(
 	struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid, struct vbd_error *err)
 {
-	const union ibv_gid gid = gid_of(mgid);
+	const union ibv_gid gid = gid_from_raw(mgid);
 
 	return VBD_PV_DO(
 		ATTACH_MCAST, ibv_attach_mcast(qp, &gid, mlid), err, "qp 0x%06x", qp->qp_num);
@@ -61,7 +61,7 @@ enum vbd_status vbd_pv_attach_mcast(
 
 void vbd_pv_detach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid)
 {
-	const union ibv_gid gid = gid_of(mgid);
+	const union ibv_gid gid = gid_from_raw(mgid);
 
 	(void)ibv_detach_mcast(qp, &gid, mlid);
 }

@@ -10,13 +10,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static const char *name_of(const struct ibv_context *context)
+static const char *device_name(const struct ibv_context *context)
 {
 	return ibv_get_device_name(context->device);
 }
 
 /* libibverbs keeps the name with which it found a device, and the folder of that name. */
-static void take_new_name(struct vbd_pv_device *device)
+static void read_present_name(struct vbd_pv_device *device)
 {
 	char path[128], name[sizeof(device->name)];
 	FILE *file;
@@ -64,7 +64,7 @@ enum vbd_status vbd_pv_list_devices(
 		(void)snprintf(
 			device->uverbs_name, sizeof(device->uverbs_name), "%s", list[i]->dev_name);
 		device->transport = list[i]->transport_type;
-		take_new_name(device);
+		read_present_name(device);
 	}
 	if (list)
 		ibv_free_device_list(list);
@@ -95,7 +95,7 @@ __attribute__((visibility("default"))) int inotify_init1(int flags)
 }
 
 /* The library tries other files of the device too, and has the errno of the last one, or none. */
-static enum vbd_status cant_open(
+static enum vbd_status set_open_error(
 	const char *name, const char *uverbs_name, int errnum, struct vbd_error *err)
 {
 	bool of_file = !errnum || errnum == EACCES || errnum == EPERM || errnum == ENOENT;
@@ -139,7 +139,7 @@ enum vbd_status vbd_pv_open_device(struct vbd_account *account, const char *uver
 	}
 	ibv_free_device_list(list);
 	if (!context)
-		return cant_open(*name ? name : uverbs_name, uverbs_name, open_errno, err);
+		return set_open_error(*name ? name : uverbs_name, uverbs_name, open_errno, err);
 	status = vbd_pv_set_nonblocking(context->async_fd, err);
 	if (status) {
 		(void)ibv_close_device(context);
@@ -170,7 +170,7 @@ enum vbd_status vbd_pv_query_device(
 	/* Members that an older driver does not fill must be 0. */
 	memset(ret_attr, 0, sizeof(*ret_attr));
 	return VBD_PV_DO(QUERY_DEVICE, ibv_query_device_ex(context, NULL, ret_attr), err,
-		"device %s", name_of(context));
+		"device %s", device_name(context));
 }
 
 bool vbd_pv_resizes_cqs(struct ibv_context *context)
@@ -189,7 +189,7 @@ enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
 	struct ibv_port_attr *ret_attr, struct vbd_error *err)
 {
 	return VBD_PV_DO(QUERY_PORT, ibv_query_port(context, port_num, ret_attr), err,
-		"device %s port %u", name_of(context), port_num);
+		"device %s port %u", device_name(context), port_num);
 }
 
 enum vbd_status vbd_pv_query_gids(struct ibv_context *context, struct ibv_gid_entry *entries,
@@ -199,7 +199,7 @@ enum vbd_status vbd_pv_query_gids(struct ibv_context *context, struct ibv_gid_en
 	enum vbd_status status = VBD_PV_DO(QUERY_GIDS,
 		(count = ibv_query_gid_table(context, entries, max_entries, 0)) < 0 ? (int)count
 										    : 0,
-		err, "device %s", name_of(context));
+		err, "device %s", device_name(context));
 
 	if (!status)
 		*ret_count = (size_t)count;
@@ -210,7 +210,7 @@ enum vbd_status vbd_pv_query_gid(struct ibv_context *context, uint8_t port_num, 
 	struct ibv_gid_entry *ret_entry, struct vbd_error *err)
 {
 	return VBD_PV_DO(QUERY_GID, ibv_query_gid_ex(context, port_num, gid_index, ret_entry, 0),
-		err, "device %s port %u GID %u", name_of(context), port_num, gid_index);
+		err, "device %s port %u GID %u", device_name(context), port_num, gid_index);
 }
 
 bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_event *ret_event)
@@ -264,7 +264,7 @@ enum vbd_status vbd_pv_alloc_pd(struct vbd_account *account, struct ibv_context 
 {
 	struct ibv_pd *pd = NULL;
 	enum vbd_status status = VBD_PV_DO(ALLOC_PD, VBD_PV_MADE(pd = ibv_alloc_pd(context)), err,
-		"device %s", name_of(context));
+		"device %s", device_name(context));
 
 	if (status)
 		return status;
@@ -283,7 +283,7 @@ void vbd_pv_dealloc_pd(struct vbd_account *account, struct ibv_pd *pd)
 
 /* ENOMEM means the memlock limit far more often than memory: ib_umem_get() returns it for both
  * (kernel 6.1). */
-static enum vbd_status pinning_failed(int rc, size_t length_bytes, struct vbd_error *err)
+static enum vbd_status set_pinning_error(int rc, size_t length_bytes, struct vbd_error *err)
 {
 	struct rlimit limit;
 
@@ -308,7 +308,7 @@ enum vbd_status vbd_pv_reg_mr(struct vbd_account *account, struct ibv_pd *pd, vo
 		REG_MR, VBD_PV_MADE(mr = ibv_reg_mr(pd, addr, length_bytes, (unsigned int)access)));
 
 	if (rc)
-		return pinning_failed(rc, length_bytes, err);
+		return set_pinning_error(rc, length_bytes, err);
 	vbd_account_made(account, VBD_PV_MR);
 	*ret_mr = mr;
 	return VBD_OK;
@@ -327,7 +327,7 @@ enum vbd_status vbd_pv_alloc_mw(
 {
 	struct ibv_mw *mw = NULL;
 	enum vbd_status status = VBD_PV_DO(ALLOC_MW, VBD_PV_MADE(mw = ibv_alloc_mw(pd, type)), err,
-		"device %s", name_of(pd->context));
+		"device %s", device_name(pd->context));
 
 	if (!status)
 		*ret_mw = mw;
@@ -346,7 +346,7 @@ enum vbd_status vbd_pv_create_comp_channel(struct ibv_context *context,
 	struct ibv_comp_channel *comp_channel = NULL;
 	enum vbd_status status = VBD_PV_DO(CREATE_COMP_CHANNEL,
 		VBD_PV_MADE(comp_channel = ibv_create_comp_channel(context)), err, "device %s",
-		name_of(context));
+		device_name(context));
 
 	if (!status)
 		status = vbd_pv_set_nonblocking(comp_channel->fd, err);
@@ -373,7 +373,7 @@ enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context
 	enum vbd_status status = VBD_PV_DO(CREATE_CQ,
 		VBD_PV_MADE(cq = ibv_create_cq(
 				    context, (int)depth_cqe, cq_context, comp_channel, vector)),
-		err, "device %s, %u entries", name_of(context), depth_cqe);
+		err, "device %s, %u entries", device_name(context), depth_cqe);
 
 	if (status)
 		return status;
