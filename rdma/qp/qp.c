@@ -5,7 +5,7 @@
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
 
-static struct vbd_qp_remains *remains_of(struct vbd_call *call)
+static struct vbd_qp_remains *remains_of_call(struct vbd_call *call)
 {
 	return VBD_CONTAINER_OF(call, struct vbd_qp_remains, call);
 }
@@ -13,15 +13,15 @@ static struct vbd_qp_remains *remains_of(struct vbd_call *call)
 /* Call thread. */
 static void destroy_qp_work(struct vbd_call *call)
 {
-	struct vbd_qp_remains *remains = remains_of(call);
+	struct vbd_qp_remains *remains = remains_of_call(call);
 
 	vbd_pv_destroy_qp(remains->qp->account, remains->ibv_qp);
 }
 
 /* Call thread. */
-static void free_work(struct vbd_call *call)
+static void free_remains_work(struct vbd_call *call)
 {
-	struct vbd_qp_remains *remains = remains_of(call);
+	struct vbd_qp_remains *remains = remains_of_call(call);
 
 	if (remains->ibv_qp)
 		vbd_pv_destroy_qp(&remains->account, remains->ibv_qp);
@@ -29,9 +29,9 @@ static void free_work(struct vbd_call *call)
 		vbd_channel_free_memory(remains->channel);
 }
 
-static void on_freed(struct vbd_call *call)
+static void on_remains_freed(struct vbd_call *call)
 {
-	struct vbd_qp_remains *remains = remains_of(call);
+	struct vbd_qp_remains *remains = remains_of_call(call);
 	struct vbd_channel *channel = remains->channel;
 	struct vbd_cq *cq = channel ? channel->cq : NULL;
 	struct vbd_pd *pd = remains->pd;
@@ -62,8 +62,8 @@ static void free_remains(struct vbd_qp_remains *remains)
 		remains->fabric->left_to_kernel = true;
 		return;
 	}
-	remains->call.work = free_work;
-	remains->call.done = on_freed;
+	remains->call.work = free_remains_work;
+	remains->call.done = on_remains_freed;
 	vbd_call_start(remains->fabric->calls, &remains->call, VBD_LANE_END);
 }
 
@@ -205,22 +205,22 @@ static struct ibv_qp *take_ibv_qp(struct vbd_qp *qp)
 	return ibv_qp;
 }
 
-static void on_destroyed(struct vbd_call *call)
+static void on_qp_destroyed(struct vbd_call *call)
 {
-	struct vbd_qp_remains *remains = remains_of(call);
+	struct vbd_qp_remains *remains = remains_of_call(call);
 	struct vbd_channel *channel = remains->qp->channel;
 
 	remains->ibv_qp = NULL;
 	vbd_worker_send(channel->worker, &channel->purge_command, VBD_WORKER_PURGE);
 }
 
-static void on_quiesced(void *owner)
+static void on_channel_quiesced(void *owner)
 {
 	struct vbd_qp *qp = owner;
 
 	qp->remains->ibv_qp = take_ibv_qp(qp);
 	qp->remains->call.work = destroy_qp_work;
-	qp->remains->call.done = on_destroyed;
+	qp->remains->call.done = on_qp_destroyed;
 	vbd_call_start(qp->fabric->calls, &qp->remains->call, VBD_LANE_END);
 }
 
@@ -233,7 +233,7 @@ static void on_command_back(void *owner)
 	 * LAST_WQE_REACHED. After the QP is destroyed only the completions in the CQ are left. */
 	if (channel->drained && qp->srq && !channel->purge_sent) {
 		channel->purge_sent = true;
-		on_quiesced(qp);
+		on_channel_quiesced(qp);
 		return;
 	}
 	if (channel->drained && vbd_qp_is_drained(qp))
@@ -261,7 +261,7 @@ static void on_channel_error(void *owner)
 		qp, &cause, error->source == VBD_SOURCE_WC && error->kind == IBV_WC_WR_FLUSH_ERR);
 }
 
-static void on_message(void *owner, struct vbd_recv_slot *slot)
+static void on_channel_message(void *owner, struct vbd_recv_slot *slot)
 {
 	struct vbd_qp *qp = owner;
 
@@ -272,9 +272,9 @@ static void on_message(void *owner, struct vbd_recv_slot *slot)
 
 const struct vbd_channel_owner_ops vbd_qp_channel_ops = {
 	.on_error = on_channel_error,
-	.on_quiesced = on_quiesced,
+	.on_quiesced = on_channel_quiesced,
 	.on_command_back = on_command_back,
-	.on_message = on_message,
+	.on_message = on_channel_message,
 };
 
 void vbd_qp_release_message(struct vbd_qp *qp, struct vbd_recv_slot *slot)
@@ -289,7 +289,7 @@ void vbd_qp_release_message(struct vbd_qp *qp, struct vbd_recv_slot *slot)
 
 /* Release. */
 
-static void leave_channel(struct vbd_qp *qp)
+static void detach_channel(struct vbd_qp *qp)
 {
 	struct vbd_channel *channel = qp->channel;
 
@@ -322,7 +322,7 @@ void vbd_qp_release(struct vbd_qp *qp, struct rdma_cm_id *cm_id)
 	remains->reserved_cqe = qp->reserved_cqe;
 	remains->pd = qp->pd;
 	remains->srq = qp->srq;
-	leave_channel(qp);
+	detach_channel(qp);
 	qp->remains = NULL;
 	qp->device = NULL;
 	qp->pd = NULL;

@@ -191,8 +191,7 @@ bool vbd_qp_is_drained(const struct vbd_qp *qp);
  */
 void vbd_qp_release(struct vbd_qp *qp, struct rdma_cm_id *cm_id);
 
-/** vbd_qp_renew - after vbd_qp_release(): the owner, which has not ended, may reserve another one
- */
+/** vbd_qp_renew - after vbd_qp_release(): the owner goes on, and may reserve another one */
 void vbd_qp_renew(struct vbd_qp *qp);
 
 /** vbd_qp_release_message - post the receive of a deleted message again */

@@ -5,7 +5,7 @@
 #include "rdma/fabric/shared.h"
 #include "rdma/provider/provider.h"
 
-static enum vbd_status missing(
+static enum vbd_status set_not_found(
 	const char *param, const char *kind, uint64_t id, struct vbd_error *err)
 {
 	return vbd_error_param(
@@ -39,13 +39,13 @@ static enum vbd_status ref_resources(struct vbd_qp *qp, struct vbd_device *devic
 	if (params->srq_id) {
 		srq = vbd_fabric_srq(qp->fabric, params->srq_id);
 		if (!srq)
-			return missing("srq", "shared receive queue", params->srq_id, err);
+			return set_not_found("srq", "shared receive queue", params->srq_id, err);
 		pd = srq->pd;
 	}
 	if (params->pd_id) {
 		pd = vbd_fabric_pd(qp->fabric, params->pd_id);
 		if (!pd || !pd->ibv_pd)
-			return missing("pd", "protection domain", params->pd_id, err);
+			return set_not_found("pd", "protection domain", params->pd_id, err);
 	}
 	status = check_pd(qp, device, pd, srq, err);
 	if (status)
@@ -59,7 +59,7 @@ static enum vbd_status ref_resources(struct vbd_qp *qp, struct vbd_device *devic
 	return VBD_OK;
 }
 
-static enum vbd_status admit(struct vbd_qp *qp, const struct vbd_qp_params *params,
+static enum vbd_status reserve_cq_entries(struct vbd_qp *qp, const struct vbd_qp_params *params,
 	struct vbd_cq **ret_cq, struct vbd_error *err)
 {
 	struct vbd_cq *cq;
@@ -73,7 +73,7 @@ static enum vbd_status admit(struct vbd_qp *qp, const struct vbd_qp_params *para
 					 qp->fabric, qp->device, qp->reserved_cqe, ret_cq, err);
 	cq = qp->srq ? qp->srq->cq : vbd_fabric_cq(qp->fabric, params->cq_id);
 	if (!cq)
-		return missing("cq", "completion queue", params->cq_id, err);
+		return set_not_found("cq", "completion queue", params->cq_id, err);
 	if (cq->device != qp->device)
 		return vbd_error_param(err, VBD_E_BAD_VALUE, "cq", "cq %llu is of %s, the %s on %s",
 			(unsigned long long)cq->id, cq->device->name, qp->ops->owner,
@@ -108,7 +108,7 @@ static enum vbd_status check_sges(
 		send ? params->max_send_sge : params->max_recv_sge, qp->device->name, of_device);
 }
 
-static struct vbd_channel_limits limits_of(
+static struct vbd_channel_limits channel_limits(
 	const struct vbd_qp *qp, const struct vbd_qp_params *params)
 {
 	const struct vbd_srq *srq = qp->srq;
@@ -135,7 +135,7 @@ static struct vbd_channel_limits limits_of(
 static enum vbd_status make_channel(
 	struct vbd_qp *qp, const struct vbd_qp_params *params, struct vbd_error *err)
 {
-	const struct vbd_channel_limits limits = limits_of(qp, params);
+	const struct vbd_channel_limits limits = channel_limits(qp, params);
 	enum vbd_status status;
 	struct vbd_cq *cq;
 
@@ -143,7 +143,7 @@ static enum vbd_status make_channel(
 	if (!status)
 		status = check_receives(qp, params, err);
 	if (!status)
-		status = admit(qp, params, &cq, err);
+		status = reserve_cq_entries(qp, params, &cq, err);
 	if (status)
 		return status;
 	status =
@@ -160,7 +160,7 @@ static enum vbd_status make_channel(
 }
 
 /* No device attribute gives the limit of inline data: ibv_create_qp(3) fails above it. */
-static bool too_much_inline(const struct vbd_qp *qp, struct ibv_qp_init_attr init)
+static bool is_inline_too_large(const struct vbd_qp *qp, struct ibv_qp_init_attr init)
 {
 	struct ibv_qp *probe;
 
@@ -173,10 +173,10 @@ static bool too_much_inline(const struct vbd_qp *qp, struct ibv_qp_init_attr ini
 	return true;
 }
 
-static enum vbd_status refused(const struct vbd_qp *qp, const struct ibv_qp_init_attr *init,
-	const struct vbd_error *why, struct vbd_error *err)
+static enum vbd_status explain_refused_qp(const struct vbd_qp *qp,
+	const struct ibv_qp_init_attr *init, const struct vbd_error *why, struct vbd_error *err)
 {
-	if (too_much_inline(qp, *init))
+	if (is_inline_too_large(qp, *init))
 		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "inline_bytes",
 			"a work request of device %s has no room for %u bytes", qp->device->name,
 			qp->channel->limits.inline_bytes);
@@ -185,14 +185,14 @@ static enum vbd_status refused(const struct vbd_qp *qp, const struct ibv_qp_init
 	return vbd_error_failure(why->status);
 }
 
-static void on_async(struct vbd_fabric_qp *in_fabric, int type)
+static void on_async_event(struct vbd_fabric_qp *in_fabric, int type)
 {
 	struct vbd_qp *qp = VBD_CONTAINER_OF(in_fabric, struct vbd_qp, in_fabric);
 
 	qp->ops->on_async(qp, type);
 }
 
-static void check(struct vbd_fabric_qp *in_fabric)
+static void check_qp(struct vbd_fabric_qp *in_fabric)
 {
 	struct vbd_qp *qp = VBD_CONTAINER_OF(in_fabric, struct vbd_qp, in_fabric);
 
@@ -200,7 +200,7 @@ static void check(struct vbd_fabric_qp *in_fabric)
 		qp->ops->check(qp);
 }
 
-static enum ibv_qp_type type_of(enum vbd_qp_transport transport)
+static enum ibv_qp_type qp_type_of(enum vbd_qp_transport transport)
 {
 	switch (transport) {
 	case VBD_TRANSPORT_UC:
@@ -214,7 +214,7 @@ static enum ibv_qp_type type_of(enum vbd_qp_transport transport)
 	return IBV_QPT_RC;
 }
 
-static struct ibv_qp_init_attr init_attr(const struct vbd_qp *qp)
+static struct ibv_qp_init_attr make_init_attr(const struct vbd_qp *qp)
 {
 	const struct vbd_channel_limits *limits = &qp->channel->limits;
 
@@ -230,19 +230,19 @@ static struct ibv_qp_init_attr init_attr(const struct vbd_qp *qp)
 				.max_recv_sge = limits->max_recv_sge,
 				.max_inline_data = limits->inline_bytes,
 			},
-		.qp_type = type_of(limits->transport),
+		.qp_type = qp_type_of(limits->transport),
 	};
 }
 
-static enum vbd_status create(struct vbd_qp *qp, struct vbd_error *err)
+static enum vbd_status create_qp(struct vbd_qp *qp, struct vbd_error *err)
 {
-	const struct ibv_qp_init_attr init = init_attr(qp);
+	const struct ibv_qp_init_attr init = make_init_attr(qp);
 	struct ibv_qp_init_attr attr = init;
 	struct vbd_error error = {0};
 	enum vbd_status status =
 		vbd_pv_create_qp(qp->account, qp->pd->ibv_pd, &attr, &qp->ibv_qp, &error);
 
-	return status ? refused(qp, &init, &error, err) : VBD_OK;
+	return status ? explain_refused_qp(qp, &init, &error, err) : VBD_OK;
 }
 
 enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err)
@@ -255,7 +255,7 @@ enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err)
 		return vbd_error_set(err, VBD_E_WRONG_STATE,
 			"the device has given up cq %llu in the meantime; open another connection",
 			(unsigned long long)channel->cq->id);
-	status = create(qp, err);
+	status = create_qp(qp, err);
 	if (status)
 		return status;
 	channel->qp = qp->ibv_qp;
@@ -264,8 +264,8 @@ enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err)
 	qp->in_fabric.device = qp->device;
 	qp->in_fabric.cq = channel->cq;
 	qp->in_fabric.lqpn = qp->info.lqpn;
-	qp->in_fabric.on_async = on_async;
-	qp->in_fabric.check = check;
+	qp->in_fabric.on_async = on_async_event;
+	qp->in_fabric.check = check_qp;
 	vbd_list_append(&qp->fabric->qps, &qp->in_fabric.link);
 	return VBD_OK;
 }

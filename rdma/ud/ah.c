@@ -20,7 +20,7 @@ struct vbd_ah_source vbd_ah_source_of(const struct vbd_recv_slot *slot)
 	return source;
 }
 
-static uint16_t checksum(const uint8_t *bytes, size_t len_bytes)
+static uint16_t ip_checksum(const uint8_t *bytes, size_t len_bytes)
 {
 	uint32_t sum = 0;
 
@@ -33,13 +33,13 @@ static uint16_t checksum(const uint8_t *bytes, size_t len_bytes)
 
 /* The test of ibv_init_ah_from_wc(3): the undefined bytes before an IPv4 header may look like the
  * beginning of an IPv6 header. */
-static bool is_ipv4(const uint8_t *grh)
+static bool is_ipv4_header(const uint8_t *grh)
 {
 	const uint8_t *ip = grh + VBD_GRH_BYTES - IPV4_HEADER_BYTES;
 
 	if (grh[0] >> 4 != 6)
 		return true;
-	return ip[0] == 0x45 && checksum(ip, IPV4_HEADER_BYTES) == 0;
+	return ip[0] == 0x45 && ip_checksum(ip, IPV4_HEADER_BYTES) == 0;
 }
 
 bool vbd_ah_source_gid(const struct vbd_ah_source *source, uint8_t ret_gid[16])
@@ -49,7 +49,7 @@ bool vbd_ah_source_gid(const struct vbd_ah_source *source, uint8_t ret_gid[16])
 
 	if (!(source->wc_flags & IBV_WC_GRH))
 		return false;
-	if (is_ipv4(grh)) {
+	if (is_ipv4_header(grh)) {
 		memcpy(ret_gid, mapped, sizeof(mapped));
 		memcpy(ret_gid + sizeof(mapped), grh + 32, 4);
 	} else {
@@ -59,7 +59,7 @@ bool vbd_ah_source_gid(const struct vbd_ah_source *source, uint8_t ret_gid[16])
 }
 
 /* The GRH of a multicast message has no local GID: @sgid_index replaces it. */
-static struct ibv_ah_attr path_to(const uint8_t gid[16], uint8_t port_num, uint8_t sgid_index,
+static struct ibv_ah_attr path_to_gid(const uint8_t gid[16], uint8_t port_num, uint8_t sgid_index,
 	const struct vbd_ah_source *source)
 {
 	struct ibv_ah_attr path = {
@@ -94,7 +94,7 @@ enum vbd_status vbd_ah_path_back(const struct vbd_device *device, uint8_t port_n
 	if (status == VBD_OK)
 		*ret_path = attr;
 	else if (vbd_ah_source_gid(source, gid))
-		*ret_path = path_to(gid, port_num, sgid_index, source);
+		*ret_path = path_to_gid(gid, port_num, sgid_index, source);
 	else
 		return vbd_error_set(err, status, "%s", error.text);
 	return VBD_OK;
@@ -119,12 +119,12 @@ enum vbd_status vbd_ah_make(struct vbd_pd *pd, const struct ibv_ah_attr *path,
 }
 
 /* Call thread. */
-static void destroy_work(struct vbd_call *call)
+static void destroy_ah_work(struct vbd_call *call)
 {
 	vbd_pv_destroy_ah(VBD_CONTAINER_OF(call, struct vbd_ah, call)->ibv_ah);
 }
 
-static void on_destroyed(struct vbd_call *call)
+static void on_ah_destroyed(struct vbd_call *call)
 {
 	struct vbd_ah *ah = VBD_CONTAINER_OF(call, struct vbd_ah, call);
 
@@ -137,7 +137,7 @@ void vbd_ah_destroy(struct vbd_calls *calls, struct vbd_ah *ah)
 	if (!ah)
 		return;
 	vbd_pd_ref(ah->pd);
-	ah->call.work = destroy_work;
-	ah->call.done = on_destroyed;
+	ah->call.work = destroy_ah_work;
+	ah->call.done = on_ah_destroyed;
 	vbd_call_start(calls, &ah->call, VBD_LANE_END);
 }

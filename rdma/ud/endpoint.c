@@ -12,7 +12,7 @@
 #define BACKLOG 128
 
 /* Bind a new CM id to addr. */
-static enum vbd_status bind_id(struct vbd_endpoint *endpoint, const struct sockaddr *addr,
+static enum vbd_status bind_new_id(struct vbd_endpoint *endpoint, const struct sockaddr *addr,
 	struct vbd_device **device, struct vbd_error *err)
 {
 	struct vbd_fabric *fabric = endpoint->fabric;
@@ -62,7 +62,7 @@ static void stop_listening(struct vbd_endpoint *endpoint)
 	endpoint->listen_id = NULL;
 }
 
-static enum vbd_status may_answer(const struct vbd_endpoint *endpoint,
+static enum vbd_status check_answerable(const struct vbd_endpoint *endpoint,
 	const struct vbd_pv_cm_event *request, struct vbd_error *err)
 {
 	const char *name = vbd_device_of_id(&endpoint->fabric->devices, request->id);
@@ -77,7 +77,7 @@ static enum vbd_status may_answer(const struct vbd_endpoint *endpoint,
 	return VBD_OK;
 }
 
-static enum vbd_status answer(
+static enum vbd_status answer_sidr_request(
 	struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *request, struct vbd_error *err)
 {
 	const struct vbd_private_data *reply = &endpoint->params.reply;
@@ -91,14 +91,14 @@ static enum vbd_status answer(
 }
 
 /* The reply is one datagram: if it is lost the peer repeats the request, which has a new id. */
-static void on_request(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *request)
+static void on_sidr_request(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *request)
 {
 	struct vbd_error refused = {0};
 	struct vbd_error error = {0};
 
 	endpoint->sidr_requests++;
-	if (may_answer(endpoint, request, &refused) == VBD_OK &&
-		answer(endpoint, request, &refused) == VBD_OK) {
+	if (check_answerable(endpoint, request, &refused) == VBD_OK &&
+		answer_sidr_request(endpoint, request, &refused) == VBD_OK) {
 		endpoint->sidr_answered++;
 	} else {
 		endpoint->sidr_refused++;
@@ -125,7 +125,7 @@ struct vbd_endpoint_params vbd_endpoint_params_default(void)
 static void step_error(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
 	enum vbd_reason reason, const struct vbd_error *error);
 
-static void drain(struct vbd_endpoint *endpoint)
+static void drain_endpoint(struct vbd_endpoint *endpoint)
 {
 	stop_listening(endpoint);
 	endpoint->ops->set_deadline(
@@ -133,14 +133,14 @@ static void drain(struct vbd_endpoint *endpoint)
 	vbd_qp_drain(&endpoint->qp);
 }
 
-static void finish(struct vbd_endpoint *endpoint)
+static void finish_endpoint(struct vbd_endpoint *endpoint)
 {
 	stop_listening(endpoint);
 	endpoint->ops->set_deadline(endpoint, 0, endpoint->ops_arg);
 	vbd_qp_release(&endpoint->qp, NULL);
 }
 
-static void drained(struct vbd_endpoint *endpoint)
+static void step_drained(struct vbd_endpoint *endpoint)
 {
 	enum vbd_reason reason = endpoint->qp.reason;
 
@@ -150,7 +150,7 @@ static void drained(struct vbd_endpoint *endpoint)
 		reason, NULL);
 }
 
-static enum vbd_status perform(
+static enum vbd_status perform_action(
 	struct vbd_endpoint *endpoint, enum vbd_endpoint_action action, struct vbd_error *err)
 {
 	switch (action) {
@@ -160,16 +160,16 @@ static enum vbd_status perform(
 		stop_listening(endpoint);
 		break;
 	case VBD_ENDPOINT_DO_GO_ON:
-		drained(endpoint);
+		step_drained(endpoint);
 		break;
 	case VBD_ENDPOINT_DO_DRAIN:
-		drain(endpoint);
+		drain_endpoint(endpoint);
 		break;
 	case VBD_ENDPOINT_DO_FORCE:
 		vbd_qp_force(&endpoint->qp);
 		break;
 	case VBD_ENDPOINT_DO_FINISH:
-		finish(endpoint);
+		finish_endpoint(endpoint);
 		break;
 	case VBD_ENDPOINT_DO_COUNT:
 		endpoint->qp.errors_after_first++;
@@ -182,7 +182,7 @@ static enum vbd_status perform(
 }
 
 /* Look up the rule, set the state, act, notify; the new state's row undoes an action that fails. */
-static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
+static void step_endpoint(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
 	enum vbd_reason reason, const struct vbd_cause *cause)
 {
 	const struct vbd_endpoint_rule *rule = vbd_endpoint_rule(endpoint->state, event);
@@ -198,7 +198,7 @@ static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
 	endpoint->state = rule->next;
 	if (rule->next != old && vbd_endpoint_state_ended(rule->next))
 		endpoint->ended_ns = vbd_clock_mono_ns();
-	if (perform(endpoint, rule->action, &error) != VBD_OK) {
+	if (perform_action(endpoint, rule->action, &error) != VBD_OK) {
 		step_error(
 			endpoint, VBD_ENDPOINT_EV_CALL_FAILED, VBD_REASON_RESOURCE_ERROR, &error);
 		return;
@@ -213,55 +213,56 @@ static void step_error(struct vbd_endpoint *endpoint, enum vbd_endpoint_event ev
 {
 	const struct vbd_cause cause = {.error = error, .op = -1};
 
-	step(endpoint, event, reason, &cause);
+	step_endpoint(endpoint, event, reason, &cause);
 }
 
 /* The queue pair. */
 
-static struct vbd_endpoint *endpoint_of(struct vbd_qp *qp)
+static struct vbd_endpoint *endpoint_of_qp(struct vbd_qp *qp)
 {
 	return VBD_CONTAINER_OF(qp, struct vbd_endpoint, qp);
 }
 
-static void on_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flushed)
+static void on_completion_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flushed)
 {
 	if (flushed)
-		step(endpoint_of(qp), VBD_ENDPOINT_EV_QP_ERROR, VBD_REASON_QP_FATAL, cause);
+		step_endpoint(
+			endpoint_of_qp(qp), VBD_ENDPOINT_EV_QP_ERROR, VBD_REASON_QP_FATAL, cause);
 	else
-		step(endpoint_of(qp), VBD_ENDPOINT_EV_WC_ERROR,
+		step_endpoint(endpoint_of_qp(qp), VBD_ENDPOINT_EV_WC_ERROR,
 			vbd_reason_of_status(cause->error->status), cause);
 }
 
-static void on_async(struct vbd_qp *qp, int type)
+static void on_async_event(struct vbd_qp *qp, int type)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_ASYNC, .kind = type};
 
 	if (!vbd_qp_fails_by(type))
 		return;
 	(void)vbd_error_set(&error, VBD_E_QP_FATAL, "%s", vbd_async_event_text(type));
-	step_error(endpoint_of(qp), VBD_ENDPOINT_EV_QP_ERROR, VBD_REASON_QP_FATAL, &error);
+	step_error(endpoint_of_qp(qp), VBD_ENDPOINT_EV_QP_ERROR, VBD_REASON_QP_FATAL, &error);
 }
 
-static void on_drained(struct vbd_qp *qp)
+static void on_qp_drained(struct vbd_qp *qp)
 {
-	drained(endpoint_of(qp));
+	step_drained(endpoint_of_qp(qp));
 }
 
 /* An endpoint has no timeline. */
-static void on_moved(struct vbd_qp *qp, int old_state)
+static void on_qp_moved(struct vbd_qp *qp, int old_state)
 {
 	vbd_log(VBD_LOG_DEBUG, "endpoint", "%llu: QP %s -> %s", (unsigned long long)qp->owner_id,
 		vbd_qp_state_name(old_state), vbd_qp_state_name(qp->info.state));
 }
 
-static void before_destroy(struct vbd_qp *qp)
+static void before_qp_destroyed(struct vbd_qp *qp)
 {
-	struct vbd_endpoint *endpoint = endpoint_of(qp);
+	struct vbd_endpoint *endpoint = endpoint_of_qp(qp);
 
 	endpoint->ops->before_qp_goes(endpoint, endpoint->ops_arg);
 }
 
-static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *err)
+static enum vbd_status check_endpoint_ready(const struct vbd_qp *qp, struct vbd_error *err)
 {
 	const struct vbd_endpoint *endpoint = VBD_CONTAINER_OF(qp, struct vbd_endpoint, qp);
 
@@ -272,11 +273,11 @@ static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *e
 		(unsigned long long)endpoint->id, vbd_endpoint_state_name(endpoint->state));
 }
 
-static void end(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
+static void end_endpoint(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
 {
 	const struct vbd_cause cause = {.error = why, .op = -1, .transfer = transfer};
 
-	step(endpoint_of(qp),
+	step_endpoint(endpoint_of_qp(qp),
 		why->status == VBD_E_CANCELLED ? VBD_ENDPOINT_EV_CMD_CLOSE
 					       : VBD_ENDPOINT_EV_WC_ERROR,
 		vbd_reason_of_status(why->status), &cause);
@@ -284,13 +285,13 @@ static void end(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfe
 
 static const struct vbd_qp_ops qp_ops = {
 	.owner = "endpoint",
-	.check_usable = check_usable,
-	.end = end,
-	.on_error = on_error,
-	.on_async = on_async,
-	.on_drained = on_drained,
-	.moved = on_moved,
-	.before_destroy = before_destroy,
+	.check_usable = check_endpoint_ready,
+	.end = end_endpoint,
+	.on_error = on_completion_error,
+	.on_async = on_async_event,
+	.on_drained = on_qp_drained,
+	.moved = on_qp_moved,
+	.before_destroy = before_qp_destroyed,
 };
 
 /* Creation. */
@@ -303,7 +304,7 @@ static enum vbd_status choose_device(struct vbd_endpoint *endpoint, const struct
 
 	if (addr) {
 		memcpy(&endpoint->addr, addr, vbd_sockaddr_bytes(addr));
-		status = bind_id(endpoint, addr, device, err);
+		status = bind_new_id(endpoint, addr, device, err);
 	}
 	if (status)
 		return status;
@@ -321,14 +322,14 @@ static enum vbd_status choose_device(struct vbd_endpoint *endpoint, const struct
 }
 
 /* Call thread. */
-static void prepare(struct vbd_call *call)
+static void prepare_work(struct vbd_call *call)
 {
 	struct vbd_endpoint *endpoint = VBD_CONTAINER_OF(call, struct vbd_endpoint, call);
 
 	(void)!vbd_channel_prepare(endpoint->qp.channel, &endpoint->call_error);
 }
 
-static void prepared(struct vbd_call *call)
+static void on_prepared(struct vbd_call *call)
 {
 	struct vbd_endpoint *endpoint = VBD_CONTAINER_OF(call, struct vbd_endpoint, call);
 	struct vbd_error *error = &endpoint->call_error;
@@ -339,7 +340,7 @@ static void prepared(struct vbd_call *call)
 		step_error(endpoint, VBD_ENDPOINT_EV_PREPARED, VBD_REASON_NONE, NULL);
 }
 
-static struct vbd_endpoint *allocate(struct vbd_fabric *fabric, uint64_t id,
+static struct vbd_endpoint *allocate_endpoint(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_endpoint_params *params, const struct vbd_endpoint_ops *ops, void *ops_arg)
 {
 	struct vbd_endpoint *endpoint = calloc(1, sizeof(*endpoint));
@@ -354,7 +355,7 @@ static struct vbd_endpoint *allocate(struct vbd_fabric *fabric, uint64_t id,
 	endpoint->ops = ops;
 	endpoint->ops_arg = ops_arg;
 	endpoint->created_ns = vbd_clock_mono_ns();
-	endpoint->call = (struct vbd_call){.work = prepare, .done = prepared};
+	endpoint->call = (struct vbd_call){.work = prepare_work, .done = on_prepared};
 	vbd_qp_init(&endpoint->qp, fabric, &endpoint->account, id, &qp_ops);
 	return endpoint;
 }
@@ -364,7 +365,7 @@ enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct
 	const struct vbd_endpoint_ops *ops, void *ops_arg, struct vbd_endpoint **ret_endpoint,
 	struct vbd_error *err)
 {
-	struct vbd_endpoint *endpoint = allocate(fabric, id, params, ops, ops_arg);
+	struct vbd_endpoint *endpoint = allocate_endpoint(fabric, id, params, ops, ops_arg);
 	enum vbd_status status;
 
 	if (!endpoint)
@@ -387,7 +388,7 @@ enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct
 }
 
 /* The source address, with port 0. False if there is none of the family of @towards. */
-static bool choose_source(const struct vbd_endpoint *endpoint, const struct sockaddr *towards,
+static bool choose_source_addr(const struct vbd_endpoint *endpoint, const struct sockaddr *towards,
 	struct sockaddr_storage *ret_source)
 {
 	const struct sockaddr *own = (const struct sockaddr *)&endpoint->addr;
@@ -406,7 +407,7 @@ enum vbd_status vbd_endpoint_resolve_addr(const struct vbd_endpoint *endpoint,
 	struct rdma_cm_id **ret_id, struct vbd_error *err)
 {
 	struct sockaddr_storage src;
-	bool has_src = choose_source(endpoint, dst, &src);
+	bool has_src = choose_source_addr(endpoint, dst, &src);
 	enum vbd_status status = vbd_fabric_check_cm(endpoint->fabric, err);
 
 	if (!status)
@@ -469,7 +470,7 @@ void vbd_endpoint_on_cm_event(struct vbd_endpoint *endpoint, const struct vbd_pv
 {
 	/* ADDR_CHANGE is a hint only: rdma_get_cm_event(3). */
 	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST)
-		on_request(endpoint, event);
+		on_sidr_request(endpoint, event);
 	else if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		/* The kernel waits until the id is destroyed. */
 		vbd_endpoint_device_removed(endpoint);

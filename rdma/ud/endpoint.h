@@ -55,7 +55,7 @@ struct vbd_endpoint {
 	void *ops_arg;
 	struct vbd_endpoint_params params; /* the chosen values replace 0 and -1 */
 
-	enum vbd_endpoint_state state; /* written by step() in endpoint.c only */
+	enum vbd_endpoint_state state; /* written by step_endpoint() in endpoint.c only */
 
 	struct vbd_account account;
 	struct rdma_cm_id *listen_id; /* NULL: does not listen */

@@ -42,7 +42,7 @@ enum vbd_status vbd_endpoint_choose(
 	return choose_gid(endpoint, device, strcmp(port.link_layer, "infiniband") == 0, err);
 }
 
-static enum vbd_status to_init(struct vbd_endpoint *endpoint, struct vbd_error *err)
+static enum vbd_status move_to_init(struct vbd_endpoint *endpoint, struct vbd_error *err)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
@@ -55,7 +55,7 @@ static enum vbd_status to_init(struct vbd_endpoint *endpoint, struct vbd_error *
 		IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, err);
 }
 
-static enum vbd_status to_rts(struct vbd_endpoint *endpoint, struct vbd_error *err)
+static enum vbd_status move_to_rts(struct vbd_endpoint *endpoint, struct vbd_error *err)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
 	enum vbd_status status = vbd_qp_modify(&endpoint->qp, &attr, IBV_QP_STATE, err);
@@ -73,12 +73,12 @@ enum vbd_status vbd_endpoint_qp_open(struct vbd_endpoint *endpoint, struct vbd_e
 	enum vbd_status status = vbd_qp_open(qp, err);
 
 	if (!status)
-		status = to_init(endpoint, err);
+		status = move_to_init(endpoint, err);
 	/* Post before RTR: a datagram without a receive is lost. */
 	if (!status)
 		status = vbd_channel_post_receives(qp->channel, err);
 	if (!status)
-		status = to_rts(endpoint, err);
+		status = move_to_rts(endpoint, err);
 	if (status)
 		return status;
 	endpoint->params.qp.max_send_sge = qp->channel->limits.max_send_sge;

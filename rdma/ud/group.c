@@ -88,14 +88,15 @@ VBD_ENUM_NAMES(vbd_group_mode_name, enum vbd_group_mode, VBD_GROUP_MODE_MAP)
 
 /* Actions. */
 
-static void step(struct vbd_group *group, enum vbd_group_event event, const struct vbd_error *why);
+static void step_group(
+	struct vbd_group *group, enum vbd_group_event event, const struct vbd_error *why);
 
 static void on_join_failed(struct vbd_cm_tag *tag, const struct vbd_error *error)
 {
-	step(VBD_CONTAINER_OF(tag, struct vbd_group, tag), VBD_GROUP_EV_CALL_FAILED, error);
+	step_group(VBD_CONTAINER_OF(tag, struct vbd_group, tag), VBD_GROUP_EV_CALL_FAILED, error);
 }
 
-static enum vbd_status join(struct vbd_group *group, struct vbd_error *err)
+static enum vbd_status join_group(struct vbd_group *group, struct vbd_error *err)
 {
 	bool send_only = group->mode == VBD_GROUP_SEND_ONLY;
 	enum vbd_status status =
@@ -106,7 +107,7 @@ static enum vbd_status join(struct vbd_group *group, struct vbd_error *err)
 	return status;
 }
 
-static enum vbd_status attach(struct vbd_group *group, struct vbd_error *err)
+static enum vbd_status attach_qp(struct vbd_group *group, struct vbd_error *err)
 {
 	struct vbd_endpoint *endpoint = group->endpoint;
 	enum vbd_status status;
@@ -126,8 +127,8 @@ static void free_ah(struct vbd_group *group)
 	group->ah = NULL;
 }
 
-/* In the order of librdmacm, which detaches its own QPs first. The end of the id leaves. */
-static void leave(struct vbd_group *group)
+/* Detach first, as librdmacm does with its own QPs. The destruction of the id leaves the group. */
+static void leave_group(struct vbd_group *group)
 {
 	if (group->attached)
 		vbd_pv_detach_mcast(
@@ -139,22 +140,22 @@ static void leave(struct vbd_group *group)
 		free_ah(group);
 }
 
-static enum vbd_status perform(struct vbd_group *group, enum vbd_group_action action,
+static enum vbd_status perform_action(struct vbd_group *group, enum vbd_group_action action,
 	const struct vbd_error *why, struct vbd_error *err)
 {
 	switch (action) {
 	case VBD_GROUP_DO_JOIN:
-		return join(group, err);
+		return join_group(group, err);
 	case VBD_GROUP_DO_ATTACH:
-		return attach(group, err);
+		return attach_qp(group, err);
 	case VBD_GROUP_DO_LEAVE:
-		leave(group);
+		leave_group(group);
 		break;
 	case VBD_GROUP_DO_FREE_AH:
 		free_ah(group);
 		break;
 	case VBD_GROUP_DO_FAIL:
-		leave(group);
+		leave_group(group);
 		group->error = *why;
 		break;
 	case VBD_GROUP_DO_IGNORE:
@@ -165,7 +166,8 @@ static enum vbd_status perform(struct vbd_group *group, enum vbd_group_action ac
 }
 
 /* Look up the rule, set the state, act; the new state's row undoes an action that fails. */
-static void step(struct vbd_group *group, enum vbd_group_event event, const struct vbd_error *why)
+static void step_group(
+	struct vbd_group *group, enum vbd_group_event event, const struct vbd_error *why)
 {
 	const struct vbd_group_rule *rule = vbd_group_rule(group->state, event);
 	enum vbd_group_state old = group->state;
@@ -176,8 +178,8 @@ static void step(struct vbd_group *group, enum vbd_group_event event, const stru
 			vbd_group_state_name(old), vbd_group_state_name(rule->next),
 			vbd_group_event_name(event));
 	group->state = rule->next;
-	if (perform(group, rule->action, why, &error) != VBD_OK) {
-		step(group, VBD_GROUP_EV_CALL_FAILED, &error);
+	if (perform_action(group, rule->action, why, &error) != VBD_OK) {
+		step_group(group, VBD_GROUP_EV_CALL_FAILED, &error);
 		return;
 	}
 	/* If the action made a further step, that step has notified. */
@@ -202,14 +204,14 @@ void vbd_group_join(struct vbd_group *group, uint64_t id, struct vbd_endpoint *e
 	memcpy(&group->addr, addr, vbd_sockaddr_bytes(addr));
 	if (vbd_endpoint_resolve_addr(
 		    endpoint, &group->account, &group->tag, addr, &group->cm_id, &error) != VBD_OK)
-		step(group, VBD_GROUP_EV_CALL_FAILED, &error);
+		step_group(group, VBD_GROUP_EV_CALL_FAILED, &error);
 }
 
 void vbd_group_leave(struct vbd_group *group)
 {
-	step(group, VBD_GROUP_EV_CMD_LEAVE, NULL);
+	step_group(group, VBD_GROUP_EV_CMD_LEAVE, NULL);
 	if (group->users == 0)
-		step(group, VBD_GROUP_EV_IDLE, NULL);
+		step_group(group, VBD_GROUP_EV_IDLE, NULL);
 }
 
 void vbd_group_ref_ah(struct vbd_group *group)
@@ -220,7 +222,7 @@ void vbd_group_ref_ah(struct vbd_group *group)
 void vbd_group_unuse(struct vbd_group *group)
 {
 	if (--group->users == 0)
-		step(group, VBD_GROUP_EV_IDLE, NULL);
+		step_group(group, VBD_GROUP_EV_IDLE, NULL);
 }
 
 void vbd_group_deadline(struct vbd_group *group)
@@ -229,7 +231,7 @@ void vbd_group_deadline(struct vbd_group *group)
 
 	(void)vbd_error_set(&error, VBD_E_TIMED_OUT, "the deadline passed, waiting for %s",
 		vbd_group_state_waits_for(group->state));
-	step(group, VBD_GROUP_EV_DEADLINE, &error);
+	step_group(group, VBD_GROUP_EV_DEADLINE, &error);
 }
 
 void vbd_group_endpoint_ended(struct vbd_group *group)
@@ -237,13 +239,13 @@ void vbd_group_endpoint_ended(struct vbd_group *group)
 	struct vbd_error error = {0};
 
 	(void)vbd_error_set(&error, VBD_E_WRONG_STATE, "the group's endpoint ended");
-	step(group, VBD_GROUP_EV_ENDPOINT_ENDED, &error);
+	step_group(group, VBD_GROUP_EV_ENDPOINT_ENDED, &error);
 	group->endpoint = NULL;
 }
 
 /* Notifications of the fabric. */
 
-static void take_membership(struct vbd_group *group, const struct vbd_pv_cm_event *event)
+static void copy_membership(struct vbd_group *group, const struct vbd_pv_cm_event *event)
 {
 	group->path = event->ah_attr;
 	group->qpn = event->qp_num;
@@ -251,7 +253,7 @@ static void take_membership(struct vbd_group *group, const struct vbd_pv_cm_even
 	group->known = true;
 }
 
-static enum vbd_group_event meaning_of(enum rdma_cm_event_type type)
+static enum vbd_group_event event_of_cm_type(enum rdma_cm_event_type type)
 {
 	if (type == RDMA_CM_EVENT_ADDR_RESOLVED)
 		return VBD_GROUP_EV_ADDR_RESOLVED;
@@ -267,7 +269,7 @@ static enum vbd_group_event meaning_of(enum rdma_cm_event_type type)
 
 void vbd_group_on_cm_event(struct vbd_group *group, const struct vbd_pv_cm_event *event)
 {
-	enum vbd_group_event meaning = meaning_of(event->type);
+	enum vbd_group_event meaning = event_of_cm_type(event->type);
 	struct vbd_error error = {
 		.source = VBD_SOURCE_CM_EVENT,
 		.kind = (int)event->type,
@@ -277,8 +279,8 @@ void vbd_group_on_cm_event(struct vbd_group *group, const struct vbd_pv_cm_event
 		meaning == VBD_GROUP_EV_DEVICE_REMOVAL ? VBD_E_DEVICE_REMOVED : VBD_E_ADDR_ERROR;
 
 	if (meaning == VBD_GROUP_EV_MEMBER)
-		take_membership(group, event);
+		copy_membership(group, event);
 	else
 		(void)vbd_error_set(&error, status, "%s", vbd_cm_event_text((int)event->type));
-	step(group, meaning, &error);
+	step_group(group, meaning, &error);
 }

@@ -105,7 +105,7 @@ struct vbd_group {
 	const struct vbd_group_ops *ops;
 	void *ops_arg;
 	enum vbd_group_mode mode;
-	enum vbd_group_state state; /* written by step() in group.c only */
+	enum vbd_group_state state; /* written by step_group() in group.c only */
 	struct vbd_error error;	    /* the reason of FAILED */
 	struct sockaddr_storage addr;
 	struct vbd_account account;

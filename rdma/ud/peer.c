@@ -13,7 +13,7 @@
 #define OTHERWISE(next, action, note) \
 	[VBD_PEER_EVENT_COUNT] = {VBD_PEER_##next, VBD_PEER_DO_##action, note}
 
-/* Nobody is tried by CM any more. */
+/* No address is tried by CM any more. */
 #define NO_TRY(state)                                                          \
 	ON(TRY_FAILED, state, IGNORE, "nothing is tried in this state"),       \
 		ON(NEXT_TRY, state, IGNORE, "nothing is tried in this state"), \
@@ -125,9 +125,10 @@ VBD_ENUM_COLUMN(const char *, vbd_peer_state_json, enum vbd_peer_state, VBD_PEER
 VBD_ENUM_COLUMN(const char *, vbd_peer_state_waits_for, enum vbd_peer_state, VBD_PEER_STATE_MAP, 4)
 VBD_ENUM_NAMES(vbd_peer_event_name, enum vbd_peer_event, VBD_PEER_EVENT_MAP)
 
-static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why);
+static void step_peer(
+	struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why);
 
-static void let_go_of_id(struct vbd_peer *peer)
+static void end_cm_id(struct vbd_peer *peer)
 {
 	vbd_calls_end_id(peer->calls, &peer->account, peer->cm_id);
 	peer->cm_id = NULL;
@@ -143,7 +144,7 @@ static enum vbd_status resolve_route(struct vbd_peer *peer, struct vbd_error *er
 	return status ? status : vbd_pv_resolve_route(peer->cm_id, VBD_RESOLVE_TIMEOUT_MS, err);
 }
 
-static enum vbd_status ask(struct vbd_peer *peer, struct vbd_error *err)
+static enum vbd_status send_sidr_request(struct vbd_peer *peer, struct vbd_error *err)
 {
 	struct rdma_conn_param param = {
 		.qp_num = peer->endpoint->qp.info.lqpn,
@@ -154,22 +155,22 @@ static enum vbd_status ask(struct vbd_peer *peer, struct vbd_error *err)
 	return vbd_pv_connect(peer->cm_id, &param, err);
 }
 
-static void end_tries(struct vbd_peer *peer)
+static void free_tries(struct vbd_peer *peer)
 {
 	free(peer->tries);
 	peer->tries = NULL;
 }
 
-static void rest(struct vbd_peer *peer)
+static void rest_until_next_try(struct vbd_peer *peer)
 {
 	struct vbd_tries *tries = peer->tries;
 	uint64_t rest_ms = vbd_tries_rest_ms(tries);
 
-	let_go_of_id(peer);
+	end_cm_id(peer);
 	if (vbd_tries_left_ms(tries) <= rest_ms) {
-		step(peer, VBD_PEER_EV_TRIES_OVER, NULL);
+		step_peer(peer, VBD_PEER_EV_TRIES_OVER, NULL);
 	} else if (!rest_ms) {
-		step(peer, VBD_PEER_EV_NEXT_TRY, NULL);
+		step_peer(peer, VBD_PEER_EV_NEXT_TRY, NULL);
 	} else {
 		tries->resting = true;
 		peer->ops->set_deadline(peer, rest_ms, peer->ops_arg);
@@ -181,14 +182,14 @@ static enum vbd_status begin_try(struct vbd_peer *peer, struct vbd_error *err)
 	struct vbd_tries *tries = peer->tries;
 	uint64_t ms = vbd_tries_begin(tries);
 
-	/* The deadline of the whole is set already. */
+	/* The deadline of all tries is set already. */
 	if (tries->count > 1 || tries->slice_ms)
 		peer->ops->set_deadline(peer, ms, peer->ops_arg);
 	return vbd_endpoint_resolve_addr(peer->endpoint, &peer->account, &peer->tag,
 		(const struct sockaddr *)vbd_tries_addr(tries), &peer->cm_id, err);
 }
 
-static enum vbd_status try(struct vbd_peer *peer, struct vbd_error *err)
+static enum vbd_status begin_next_try(struct vbd_peer *peer, struct vbd_error *err)
 {
 	if (vbd_tries_next(peer->tries, true))
 		return begin_try(peer, err);
@@ -196,59 +197,59 @@ static enum vbd_status try(struct vbd_peer *peer, struct vbd_error *err)
 	return peer->ops->look_up(peer, peer->ops_arg, err);
 }
 
-static void make_ah(struct vbd_peer *peer)
+static void begin_make_ah(struct vbd_peer *peer)
 {
 	/* The CM id is not needed any more. */
-	let_go_of_id(peer);
+	end_cm_id(peer);
 	if (peer->tries)
 		peer->ops->set_deadline(peer, vbd_tries_left_ms(peer->tries) + 1, peer->ops_arg);
-	end_tries(peer);
+	free_tries(peer);
 	peer->ah_pending = true;
 	peer->ah_pd = peer->endpoint->qp.pd;
 	vbd_pd_ref(peer->ah_pd);
 	peer->ops->make_ah(peer, peer->ops_arg);
 }
 
-static void free_ah(struct vbd_peer *peer)
+static void free_late_ah(struct vbd_peer *peer)
 {
 	vbd_ah_destroy(peer->calls, peer->made);
 	peer->made = NULL;
 }
 
-static void fail(struct vbd_peer *peer, const struct vbd_error *why)
+static void fail_peer(struct vbd_peer *peer, const struct vbd_error *why)
 {
-	let_go_of_id(peer);
+	end_cm_id(peer);
 	vbd_ah_destroy(peer->calls, peer->ah);
 	peer->ah = NULL;
 	peer->error = *why;
-	end_tries(peer);
+	free_tries(peer);
 }
 
-static enum vbd_status perform(struct vbd_peer *peer, enum vbd_peer_action action,
+static enum vbd_status perform_action(struct vbd_peer *peer, enum vbd_peer_action action,
 	const struct vbd_error *why, struct vbd_error *err)
 {
 	switch (action) {
 	case VBD_PEER_DO_RESOLVE_ROUTE:
 		return resolve_route(peer, err);
 	case VBD_PEER_DO_ASK:
-		return ask(peer, err);
+		return send_sidr_request(peer, err);
 	case VBD_PEER_DO_REST:
-		rest(peer);
+		rest_until_next_try(peer);
 		break;
 	case VBD_PEER_DO_TRY:
-		return try(peer, err);
+		return begin_next_try(peer, err);
 	case VBD_PEER_DO_MAKE_AH:
-		make_ah(peer);
+		begin_make_ah(peer);
 		break;
 	case VBD_PEER_DO_KEEP_AH:
 		peer->ah = peer->made;
 		peer->made = NULL;
 		break;
 	case VBD_PEER_DO_FREE_AH:
-		free_ah(peer);
+		free_late_ah(peer);
 		break;
 	case VBD_PEER_DO_FAIL:
-		fail(peer, why);
+		fail_peer(peer, why);
 		break;
 	case VBD_PEER_DO_IGNORE:
 	case VBD_PEER_ACTION_COUNT:
@@ -263,8 +264,8 @@ static bool ends_try(enum vbd_peer_event event, const struct vbd_error *why)
 	       event == VBD_PEER_EV_DEADLINE || vbd_tries_is_given_up(why);
 }
 
-/* The event that @event stands for, while the CM is asked; @why: becomes that of the end. */
-static enum vbd_peer_event judge(
+/* The event that @event stands for during the tries; @why: the best error after the last try. */
+static enum vbd_peer_event judge_event(
 	struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error **why)
 {
 	struct vbd_tries *tries = peer->tries;
@@ -289,9 +290,9 @@ static enum vbd_peer_event judge(
 }
 
 /* Look up the rule, set the state, act; the new state's row undoes an action that fails. */
-static void step(struct vbd_peer *peer, enum vbd_peer_event asked, const struct vbd_error *why)
+static void step_peer(struct vbd_peer *peer, enum vbd_peer_event asked, const struct vbd_error *why)
 {
-	enum vbd_peer_event event = judge(peer, asked, &why);
+	enum vbd_peer_event event = judge_event(peer, asked, &why);
 	const struct vbd_peer_rule *rule = vbd_peer_rule(peer->state, event);
 	enum vbd_peer_state old = peer->state;
 	struct vbd_error error = {0};
@@ -301,8 +302,8 @@ static void step(struct vbd_peer *peer, enum vbd_peer_event asked, const struct 
 			vbd_peer_state_name(old), vbd_peer_state_name(rule->next),
 			vbd_peer_event_name(event));
 	peer->state = rule->next;
-	if (perform(peer, rule->action, why, &error) != VBD_OK) {
-		step(peer, VBD_PEER_EV_CALL_FAILED, &error);
+	if (perform_action(peer, rule->action, why, &error) != VBD_OK) {
+		step_peer(peer, VBD_PEER_EV_CALL_FAILED, &error);
 		return;
 	}
 	/* If the action made a further step, that step has notified. */
@@ -327,7 +328,7 @@ void vbd_peer_init(struct vbd_peer *peer, uint64_t id, struct vbd_endpoint *endp
 }
 
 /* NULL without memory. */
-static struct vbd_tries *tries_of(struct vbd_peer *peer)
+static struct vbd_tries *need_tries(struct vbd_peer *peer)
 {
 	if (peer->tries)
 		return peer->tries;
@@ -346,24 +347,24 @@ void vbd_peer_resolve(
 	/* The endpoint may have ended while the host name was resolved. */
 	if (peer->state != VBD_PEER_RESOLVING_ADDR)
 		return;
-	tries = tries_of(peer);
+	tries = need_tries(peer);
 	if (!tries) {
 		(void)vbd_error_set(&error, VBD_E_NO_MEMORY, "no memory to find the peer");
-		step(peer, VBD_PEER_EV_CALL_FAILED, &error);
+		step_peer(peer, VBD_PEER_EV_CALL_FAILED, &error);
 		return;
 	}
 	vbd_tries_set(tries, addrs, count, named);
 	if (begin_try(peer, &error) != VBD_OK)
-		step(peer, VBD_PEER_EV_CALL_FAILED, &error);
+		step_peer(peer, VBD_PEER_EV_CALL_FAILED, &error);
 }
 
 void vbd_peer_name_failed(struct vbd_peer *peer, const struct vbd_error *why)
 {
-	struct vbd_tries *tries = peer->state == VBD_PEER_RESOLVING_ADDR ? tries_of(peer) : NULL;
+	struct vbd_tries *tries = peer->state == VBD_PEER_RESOLVING_ADDR ? need_tries(peer) : NULL;
 
 	if (tries)
 		tries->named = true;
-	step(peer, VBD_PEER_EV_NAME_FAILED, why);
+	step_peer(peer, VBD_PEER_EV_NAME_FAILED, why);
 }
 
 void vbd_peer_set(
@@ -373,7 +374,7 @@ void vbd_peer_set(
 	peer->qpn = qpn;
 	peer->qkey = qkey;
 	peer->known = true;
-	step(peer, VBD_PEER_EV_KNOWN, NULL);
+	step_peer(peer, VBD_PEER_EV_KNOWN, NULL);
 }
 
 void vbd_peer_make_ah(struct vbd_peer *peer)
@@ -388,9 +389,9 @@ void vbd_peer_ah_made(struct vbd_peer *peer)
 	peer->ah_pending = false;
 	peer->ah_pd = NULL;
 	if (peer->made)
-		step(peer, VBD_PEER_EV_AH_MADE, NULL);
+		step_peer(peer, VBD_PEER_EV_AH_MADE, NULL);
 	else
-		step(peer, VBD_PEER_EV_AH_FAILED, &peer->ah_error);
+		step_peer(peer, VBD_PEER_EV_AH_FAILED, &peer->ah_error);
 	vbd_pd_unref(pd);
 }
 
@@ -400,7 +401,7 @@ void vbd_peer_deadline(struct vbd_peer *peer)
 
 	(void)vbd_error_set(&error, VBD_E_TIMED_OUT, "the deadline passed, waiting for %s",
 		vbd_peer_state_waits_for(peer->state));
-	step(peer, VBD_PEER_EV_DEADLINE, &error);
+	step_peer(peer, VBD_PEER_EV_DEADLINE, &error);
 }
 
 void vbd_peer_endpoint_ended(struct vbd_peer *peer)
@@ -408,23 +409,22 @@ void vbd_peer_endpoint_ended(struct vbd_peer *peer)
 	struct vbd_error error = {0};
 
 	(void)vbd_error_set(&error, VBD_E_WRONG_STATE, "the peer's endpoint ended");
-	step(peer, VBD_PEER_EV_ENDPOINT_ENDED, &error);
+	step_peer(peer, VBD_PEER_EV_ENDPOINT_ENDED, &error);
 	peer->endpoint = NULL;
 }
 
 void vbd_peer_fini(struct vbd_peer *peer)
 {
-	let_go_of_id(peer);
+	end_cm_id(peer);
 	vbd_ah_destroy(peer->calls, peer->ah);
 	peer->ah = NULL;
-	end_tries(peer);
+	free_tries(peer);
 	vbd_account_close(&peer->account);
 }
 
 /* Notifications of the fabric. */
 
-/* The event of the state table, and the error (VBD_OK: none), of each CM event that a peer expects.
- */
+/* The event of the state table and the error (VBD_OK: none) of each expected CM event. */
 static const struct meaning {
 	bool expected;
 	enum vbd_peer_event event;
@@ -441,7 +441,7 @@ static const struct meaning {
 	[RDMA_CM_EVENT_DEVICE_REMOVAL] = {true, VBD_PEER_EV_DEVICE_REMOVAL, VBD_E_DEVICE_REMOVED},
 };
 
-static struct meaning meaning_of(const struct vbd_pv_cm_event *event)
+static struct meaning meaning_of_event(const struct vbd_pv_cm_event *event)
 {
 	bool answers = event->type != RDMA_CM_EVENT_ESTABLISHED || event->has_ud_param;
 
@@ -454,7 +454,7 @@ static struct meaning meaning_of(const struct vbd_pv_cm_event *event)
 	return (struct meaning){.event = VBD_PEER_EV_OTHER_CM};
 }
 
-static void take_answer(struct vbd_peer *peer, const struct vbd_pv_cm_event *event)
+static void copy_answer(struct vbd_peer *peer, const struct vbd_pv_cm_event *event)
 {
 	peer->path = event->ah_attr;
 	peer->qpn = event->qp_num;
@@ -467,7 +467,7 @@ static void take_answer(struct vbd_peer *peer, const struct vbd_pv_cm_event *eve
 
 void vbd_peer_on_cm_event(struct vbd_peer *peer, const struct vbd_pv_cm_event *event)
 {
-	const struct meaning meaning = meaning_of(event);
+	const struct meaning meaning = meaning_of_event(event);
 	struct vbd_error error = {
 		.source = VBD_SOURCE_CM_EVENT,
 		.kind = (int)event->type,
@@ -475,11 +475,11 @@ void vbd_peer_on_cm_event(struct vbd_peer *peer, const struct vbd_pv_cm_event *e
 	};
 
 	if (meaning.event == VBD_PEER_EV_ANSWERED)
-		take_answer(peer, event);
+		copy_answer(peer, event);
 	if (meaning.status)
 		(void)vbd_error_set(&error, meaning.status, "%s",
 			meaning.event == VBD_PEER_EV_REJECTED
 				? vbd_sidr_status_name(event->status)
 				: vbd_cm_event_text((int)event->type));
-	step(peer, meaning.event, &error);
+	step_peer(peer, meaning.event, &error);
 }

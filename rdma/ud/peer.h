@@ -114,7 +114,7 @@ struct vbd_peer {
 	struct vbd_calls *calls;       /* destroy what it leaves */
 	const struct vbd_peer_ops *ops;
 	void *ops_arg;
-	enum vbd_peer_state state; /* written by step() in peer.c only */
+	enum vbd_peer_state state; /* written by step_peer() in peer.c only */
 	struct vbd_error error;	   /* the reason of FAILED */
 	uint64_t timeout_ms;	   /* of the resolution, from vbd_peer_init() on */
 	uint64_t began_ns;
