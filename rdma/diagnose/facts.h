@@ -200,7 +200,7 @@ bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_
 /* clang-format off */
 /*
  * The placeholders. X(name, unknown, KIND, value): put_KIND() of facts.c writes the value, an
- * expression over the variables of fill_word(); `unknown` stands there if it writes nothing.
+ * expression over the variables of put_word(); `unknown` stands there if it writes nothing.
  */
 #define VBD_WORD_MAP(X) \
 	X(peer, "the peer", address, host, incident->port) \

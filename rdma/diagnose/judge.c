@@ -126,7 +126,7 @@ const struct vbd_verdict_row vbd_cause_rows[VBD_CAUSE_COUNT] = {
 /* A row that weighs less by itself is told only if there is no other. */
 #define LAST_RESORT 30
 
-static unsigned int weigh(const struct vbd_verdict_row *row, vbd_clue_set clues)
+static unsigned int weigh_row(const struct vbd_verdict_row *row, vbd_clue_set clues)
 {
 	unsigned int weight = row->weight;
 
@@ -135,25 +135,25 @@ static unsigned int weigh(const struct vbd_verdict_row *row, vbd_clue_set clues)
 	return weight;
 }
 
-static bool follows(const struct vbd_verdict_row *row, unsigned int outcome, vbd_clue_set clues)
+static bool row_follows(const struct vbd_verdict_row *row, unsigned int outcome, vbd_clue_set clues)
 {
 	return (row->outcomes & UINT64_C(1) << outcome) && (clues & row->needs) == row->needs &&
 	       !(clues & row->against);
 }
 
 /* The rows that follow, the heaviest first. Returns their number. */
-static size_t find(const struct vbd_verdict_row *rows, size_t count, unsigned int outcome,
+static size_t find_rows(const struct vbd_verdict_row *rows, size_t count, unsigned int outcome,
 	vbd_clue_set clues, const struct vbd_verdict_row **found)
 {
 	size_t found_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		unsigned int weight = weigh(&rows[i], clues);
+		unsigned int weight = weigh_row(&rows[i], clues);
 		size_t at = found_count;
 
-		if (!follows(&rows[i], outcome, clues))
+		if (!row_follows(&rows[i], outcome, clues))
 			continue;
-		for (; at > 0 && weigh(found[at - 1], clues) < weight; at--)
+		for (; at > 0 && weigh_row(found[at - 1], clues) < weight; at--)
 			found[at] = found[at - 1];
 		found[at] = &rows[i];
 		found_count++;
@@ -162,11 +162,11 @@ static size_t find(const struct vbd_verdict_row *rows, size_t count, unsigned in
 }
 
 /* Returns the number of verdicts, at most @max. */
-static size_t judge(const struct vbd_verdict_row *rows, size_t count, size_t max,
+static size_t judge_rows(const struct vbd_verdict_row *rows, size_t count, size_t max,
 	const struct vbd_facts *facts, vbd_clue_set clues, struct vbd_verdict *ret_verdicts)
 {
 	const struct vbd_verdict_row *found[VBD_CAUSE_COUNT + VBD_FINDING_COUNT];
-	size_t found_count = find(rows, count, facts->incident.outcome, clues, found);
+	size_t found_count = find_rows(rows, count, facts->incident.outcome, clues, found);
 	size_t told = 0;
 
 	for (; told < found_count && told < max; told++) {
@@ -187,8 +187,8 @@ void vbd_judge(const struct vbd_facts *facts, struct vbd_verdicts *ret_verdicts)
 {
 	vbd_clue_set clues = vbd_clues_find(facts);
 
-	ret_verdicts->cause_count = judge(vbd_cause_rows, VBD_CAUSE_COUNT, VBD_CAUSES_MAX, facts,
-		clues, ret_verdicts->causes);
-	ret_verdicts->finding_count = judge(vbd_finding_rows, VBD_FINDING_COUNT, VBD_FINDING_COUNT,
-		facts, clues, ret_verdicts->findings);
+	ret_verdicts->cause_count = judge_rows(vbd_cause_rows, VBD_CAUSE_COUNT, VBD_CAUSES_MAX,
+		facts, clues, ret_verdicts->causes);
+	ret_verdicts->finding_count = judge_rows(vbd_finding_rows, VBD_FINDING_COUNT,
+		VBD_FINDING_COUNT, facts, clues, ret_verdicts->findings);
 }

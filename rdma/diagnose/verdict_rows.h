@@ -199,17 +199,17 @@
 		"On RoCE, an interface MTU of 4200 on both sides gives a path MTU of 4096.")
 /* clang-format on */
 
-/* Outcomes that a failure of the network between the two can have. */
+/* The outcomes to which a failure of the network between the two hosts can lead. */
 #define VBD_CAUSE_SILENCE                                                                    \
 	(OUT(RESOLVING) | OUT(CONNECTING) | OUT(STUCK) | OUT(UNRESOLVED) | OUT(UNANSWERED) | \
 		OUT(UNCONFIRMED) | OUT(HANDSHAKE) | OUT(UNACKED) | OUT(SILENT) | OUT(LATE) | \
 		OUT(UNSENT))
-/* And those that a failure of the interface here can have besides. */
+/* The outcomes to which a failure of the network interface of this host can lead. */
 #define VBD_CAUSE_BREAKDOWN                                                             \
 	(VBD_CAUSE_SILENCE | OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED) | OUT(REFUSED) | \
 		OUT(QP_FAILED))
 #define VBD_CAUSE_NO_PROGRESS (OUT(UNACKED) | OUT(LATE) | OUT(STUCK))
-/* A call that fails, a queue pair in ERR and a completion that does not come. */
+/* The outcomes to which a fault of a client can lead, as a failed call or a lost completion. */
 #define VBD_CAUSE_FAULTY                                                                      \
 	(OUT(RESOLVING) | OUT(UNRESOLVED) | OUT(HANDSHAKE) | OUT(RESOURCE) | OUT(QP_FAILED) | \
 		OUT(REQUEST_FAILED) | OUT(BIND) | VBD_CAUSE_NO_PROGRESS)
@@ -217,7 +217,7 @@
 	(CLUE(DEVICE_GONE) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE) | CLUE(NO_ROUTE) | \
 		CLUE(ROUTE_WITHOUT_RDMA) | CLUE(NEIGHBOUR_SILENT))
 
-/* This verbsd has judged the request of the other side. */
+/* Clues that this verbsd finds when it checks the peer's request against its own memory. */
 #define VBD_CAUSE_JUDGED_HERE (CLUE(NO_SUCH_KEY_HERE) | CLUE(PAST_END_HERE) | CLUE(NO_ACCESS_HERE))
 #define VBD_CAUSE_PEER_SAID   (CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED) | CLUE(PEER_FAILED))
 

@@ -147,7 +147,7 @@ static const struct wc_status wc_statuses[] = {
 	WC_STATUS(TM_RNDV_INCOMPLETE, VBD_E_LOCAL_ERROR, "Tag matching rendezvous incomplete"),
 };
 
-static const struct wc_status *wc_status_of(int status)
+static const struct wc_status *find_wc_status(int status)
 {
 	if (status < 0 || (size_t)status >= VBD_ARRAY_LEN(wc_statuses) ||
 		!wc_statuses[status].name.name)
@@ -157,21 +157,21 @@ static const struct wc_status *wc_status_of(int status)
 
 const char *vbd_wc_status_name(int status)
 {
-	const struct wc_status *row = wc_status_of(status);
+	const struct wc_status *row = find_wc_status(status);
 
 	return row ? row->name.name : "IBV_WC_UNKNOWN";
 }
 
 const char *vbd_wc_status_text(int status)
 {
-	const struct wc_status *row = wc_status_of(status);
+	const struct wc_status *row = find_wc_status(status);
 
 	return row ? row->name.text : "A status that this version of verbsd does not know";
 }
 
 enum vbd_status vbd_wc_status_class(int status)
 {
-	const struct wc_status *row = wc_status_of(status);
+	const struct wc_status *row = find_wc_status(status);
 
 	return row ? row->class : VBD_E_LOCAL_ERROR;
 }
@@ -401,7 +401,7 @@ const char *vbd_refusal_name(enum vbd_refusal refusal)
 	return refusal_names[refusal];
 }
 
-/* The words of another verbsd that rejects: rdma/names/rejection.h. */
+/* The private data with which another verbsd rejects: rdma/names/rejection.h. */
 
 VBD_ENUM_NAMES(vbd_connect_refusal_name, enum vbd_connect_refusal, VBD_CONNECT_REFUSAL_MAP)
 VBD_ENUM_COLUMN(const char *, vbd_connect_refusal_text, enum vbd_connect_refusal,
@@ -411,7 +411,7 @@ VBD_ENUM_COLUMN(const char *, vbd_connect_refusal_told, enum vbd_connect_refusal
 VBD_ENUM_COLUMN(const char *, vbd_connect_refusal_advice, enum vbd_connect_refusal,
 	VBD_CONNECT_REFUSAL_MAP, 5)
 
-static bool read_refusal(const char *code, struct vbd_rejection *rejection)
+static bool read_refusal_code(const char *code, struct vbd_rejection *rejection)
 {
 	for (enum vbd_connect_refusal i = 0; i < VBD_CONNECT_REFUSAL_COUNT; i++) {
 		if (strcmp(code, vbd_connect_refusal_name(i)) != 0)
@@ -425,7 +425,7 @@ static bool read_refusal(const char *code, struct vbd_rejection *rejection)
 }
 
 /* The text of a status is a sentence about the side that has it. */
-static bool read_status(const char *code, struct vbd_rejection *rejection)
+static bool read_status_code(const char *code, struct vbd_rejection *rejection)
 {
 	for (enum vbd_status i = 1; i < VBD_STATUS_COUNT; i++) {
 		const char *text = vbd_status_text(i);
@@ -441,7 +441,7 @@ static bool read_status(const char *code, struct vbd_rejection *rejection)
 }
 
 /* The deadline of a request is that of the decision. */
-static bool read_deadline(const char *code, struct vbd_rejection *rejection)
+static bool read_deadline_code(const char *code, struct vbd_rejection *rejection)
 {
 	if (strcmp(code, vbd_status_code(VBD_E_TIMED_OUT)) != 0)
 		return false;
@@ -453,7 +453,7 @@ static bool read_deadline(const char *code, struct vbd_rejection *rejection)
 	return true;
 }
 
-static bool read_deletion(const char *code, struct vbd_rejection *rejection)
+static bool read_deletion_code(const char *code, struct vbd_rejection *rejection)
 {
 	if (strcmp(code, VBD_REJECTION_LISTENER_DELETED) != 0)
 		return false;
@@ -470,6 +470,6 @@ bool vbd_rejection_read(const char *words, struct vbd_rejection *ret_rejection)
 
 	if (strncmp(words, VBD_REJECTION_PREFIX, strlen(VBD_REJECTION_PREFIX)) != 0)
 		return false;
-	return read_refusal(code, ret_rejection) || read_deadline(code, ret_rejection) ||
-	       read_deletion(code, ret_rejection) || read_status(code, ret_rejection);
+	return read_refusal_code(code, ret_rejection) || read_deadline_code(code, ret_rejection) ||
+	       read_deletion_code(code, ret_rejection) || read_status_code(code, ret_rejection);
 }

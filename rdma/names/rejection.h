@@ -82,8 +82,8 @@ struct vbd_rejection {
 	const char *advice; /* a sentence */
 };
 
-/** vbd_rejection_read - read the text of a rejection; false if no verbsd gives it: a word of a
- * program, or the code of a later version */
+/** vbd_rejection_read - read the text of a rejection; false if it is of another program, or has the
+ * code of a later version */
 bool vbd_rejection_read(const char *words, struct vbd_rejection *ret_rejection);
 
 #endif
