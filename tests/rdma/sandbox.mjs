@@ -113,9 +113,8 @@ const TOGETHER = {
 // adds to the unit for them.
 const ELSE = "ReadWritePaths=/srv/verbsd";
 const LOW_PORTS = ["AmbientCapabilities=CAP_NET_BIND_SERVICE", "CapabilityBoundingSet=CAP_NET_BIND_SERVICE"];
-const AFFINITY = "SystemCallFilter=sched_setaffinity";
 const REFUSED = [
-	[{ cpu_affinity: "0" }, /cpu_affinity: .*SystemCallFilter=sched_setaffinity/, AFFINITY],
+	[{ cpu_affinity: "0" }, /cpu_affinity: .*SystemCallFilter=sched_setaffinity/, "SystemCallFilter=sched_setaffinity"],
 	[{ listen: ["127.0.0.1:443"] }, /port 443, which needs CAP_NET_BIND_SERVICE/, ...LOW_PORTS],
 	[{ unix_socket_group: "rdma" }, /group.*SupplementaryGroups/, "SupplementaryGroups=rdma", "SystemCallFilter=lchown"],
 	[{ unix_socket: `${ELSEWHERE}/sock` }, /srv\/verbsd\/sock.*EROFS/, ELSE],
@@ -183,7 +182,7 @@ export async function play_options() {
 
 		for (const [key, value] of await all_keys())
 			values[key] ??= another_value(key, value);
-		await start(values, AFFINITY);
+		await start(values, "SystemCallFilter=sched_setaffinity");
 		for (const [, look] of Object.values(TOGETHER))
 			await look?.();
 		const metrics = (await get("http://127.0.0.1:7480/metrics", bearer("r"))).text;
