@@ -319,3 +319,14 @@ size_t vbd_utf8_length(const char *text)
 		length += ((uint8_t)*text & 0xc0) != 0x80;
 	return length;
 }
+
+/* strspn(3) makes a table of the characters at each call. */
+bool vbd_text_has_only(const char *text, size_t len_bytes, const char *marks)
+{
+	size_t i = 0;
+
+	while (i < len_bytes && text[i] &&
+		(isalnum((unsigned char)text[i]) || strchr(marks, text[i])))
+		i++;
+	return i == len_bytes;
+}

@@ -109,4 +109,7 @@ bool vbd_utf8_line(const void *bytes, size_t len_bytes);
 /** vbd_utf8_length - number of characters (not bytes) of a UTF-8 string */
 size_t vbd_utf8_length(const char *text);
 
+/** vbd_text_has_only - whether the bytes are ASCII letters, digits and characters of @marks */
+bool vbd_text_has_only(const char *text, size_t len_bytes, const char *marks);
+
 #endif

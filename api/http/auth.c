@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/auth.h"
 
-#include "api/http/uri.h"
+#include "base/text.h"
 
 #include <gnutls/gnutls.h>
 
@@ -284,7 +284,7 @@ enum vbd_status vbd_auth_caller(const struct vbd_auth_rules *rules,
 }
 
 /* RFC 3986, 3.2.2: of a reg-name, of which an IPv4 address is one. */
-#define NAME_CHARACTERS VBD_ALPHANUMERIC "-._~%!$&'()*+,;="
+#define NAME_MARKS "-._~%!$&'()*+,;="
 
 /* Find the host in "name:port", "[::1]:port" or either without port, and write it to @name, without
  * brackets; false if @host has another form. */
@@ -300,7 +300,7 @@ static bool parse_host_name(const char *host, char name[HOST_BYTES])
 		return false;
 	memcpy(name, start, len);
 	name[len] = '\0';
-	if (literal ? !vbd_addr_parse_gid(name, addr) : name[strspn(name, NAME_CHARACTERS)])
+	if (literal ? !vbd_addr_parse_gid(name, addr) : !vbd_text_has_only(name, len, NAME_MARKS))
 		return false;
 	if (*port == ':')
 		port += 1 + strspn(port + 1, "0123456789");

@@ -12,11 +12,12 @@ enum requests { ALL, POST, WAIT, PART, STREAM };
 
 static const struct row {
 	const char *name;
+	size_t name_bytes;
 	const char *twice;
 	enum requests requests;
 } rows[VBD_HEADER_COUNT] = {
 #define ROW(sym, name, lines, requests, check) \
-	[VBD_HEADER_##sym] = {name, TWICE_##lines(name), requests},
+	[VBD_HEADER_##sym] = {name, sizeof(name) - 1, TWICE_##lines(name), requests},
 	VBD_HEADER_MAP(ROW)
 #undef ROW
 };
@@ -30,8 +31,8 @@ enum vbd_header vbd_header_find(const char *name, size_t name_bytes)
 {
 	unsigned int i = 0;
 
-	while (i < VBD_HEADER_COUNT &&
-		(strncasecmp(rows[i].name, name, name_bytes) != 0 || rows[i].name[name_bytes]))
+	while (i < VBD_HEADER_COUNT && (rows[i].name_bytes != name_bytes ||
+					       strncasecmp(rows[i].name, name, name_bytes) != 0))
 		i++;
 	return (enum vbd_header)i;
 }

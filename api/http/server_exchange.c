@@ -55,8 +55,9 @@ static bool keep_header_value(
 
 	while (len_bytes && (value[len_bytes - 1] == ' ' || value[len_bytes - 1] == '\t'))
 		len_bytes--;
-	if (asprintf(kept, "%s%s%.*s", before ? before : "", before ? ", " : "", (int)len_bytes,
-		    value) < 0)
+	if (!before)
+		*kept = strndup(value, len_bytes);
+	else if (asprintf(kept, "%s, %.*s", before, (int)len_bytes, value) < 0)
 		*kept = NULL;
 	free(before);
 	exchange->req.headers[header] = *kept;

@@ -11,9 +11,6 @@
 
 #include "base/error.h"
 
-/* ALPHA and DIGIT of RFC 5234. */
-#define VBD_ALPHANUMERIC "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-
 #define VBD_URI_SEGMENTS_MAX 8
 #define VBD_URI_PARAMS_MAX   16
 

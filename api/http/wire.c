@@ -2,7 +2,7 @@
 #include "api/http/wire.h"
 
 #include "api/http/header.h"
-#include "api/http/uri.h"
+#include "base/text.h"
 
 #include <strings.h>
 
@@ -61,7 +61,7 @@ void vbd_wire_begin(struct vbd_wire *wire, const char *method, const char *versi
 
 bool vbd_wire_is_token(const char *text, size_t len_bytes)
 {
-	return len_bytes && strspn(text, VBD_ALPHANUMERIC "!#$%&'*+-.^_`|~") >= len_bytes;
+	return len_bytes && vbd_text_has_only(text, len_bytes, "!#$%&'*+-.^_`|~");
 }
 
 static bool is_field_value(const char *text, size_t len_bytes)

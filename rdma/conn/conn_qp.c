@@ -58,7 +58,7 @@ enum vbd_status vbd_conn_qp_prepare(struct vbd_conn *conn, struct vbd_error *err
 
 	if (!status && !vbd_channel_try_prepare(conn->qp.channel))
 		status = vbd_conn_call(conn, VBD_CONN_CALLS_PREPARE, prepare_channel_work,
-			&(const struct vbd_conn_call){0}, err);
+			&(const struct vbd_conn_call){.status = VBD_OK}, err);
 	return status;
 }
 
