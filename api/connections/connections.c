@@ -89,7 +89,7 @@ static const struct vbd_page_column connection_columns[] = {
 	{"duration", VBD_SORTS, .number = by_duration, .past = past_duration},
 	{"bytes", VBD_SORTS, .number = by_bytes, .past = past_bytes},
 	{"listener", VBD_SELECTS, .kind = VBD_KIND_LISTENER, .number = by_listener},
-	{NULL},
+	{.name = NULL},
 };
 
 static void refresh_qp(void *item)

@@ -324,7 +324,7 @@ static const struct vbd_page_column listener_columns[] = {
 	{"requests", VBD_SORTS, .number = by_requests},
 	VBD_COLUMN_CREATED,
 	VBD_COLUMN_DEVICE(VBD_SELECTS, by_device),
-	{NULL},
+	{.name = NULL},
 };
 
 static enum vbd_status delete_listener(struct vbd_object *object, struct vbd_error *err)

@@ -221,7 +221,7 @@ static const struct vbd_page_column device_columns[] = {
 	{"name", VBD_SORTS_AND_SELECTS, .text = by_name},
 	{"state", VBD_SORTS, .number = by_state},
 	{"added_at", VBD_SORTS, .number = by_added},
-	{NULL},
+	{.name = NULL},
 };
 
 static void *find_device(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)

@@ -281,7 +281,7 @@ static const struct vbd_page_column endpoint_columns[] = {
 	{"state", VBD_SORTS, .number = by_state},
 	VBD_COLUMN_DEVICE(VBD_SORTS_AND_SELECTS, by_device),
 	{"created_at", VBD_SORTS, .number = by_created},
-	{NULL},
+	{.name = NULL},
 };
 
 /* As a task, an endpoint is done when it is open. */

@@ -67,7 +67,7 @@ static const struct vbd_page_column group_columns[] = {
 	{"state", VBD_SORTS, .number = by_state},
 	{"ud_endpoint", VBD_SORTS_AND_SELECTS, .kind = VBD_KIND_UD_ENDPOINT, .number = by_endpoint},
 	VBD_COLUMN_CREATED,
-	{NULL},
+	{.name = NULL},
 };
 
 const struct vbd_task_kind vbd_multicast_membership_task = {

@@ -224,7 +224,7 @@ static const struct vbd_page_column peer_columns[] = {
 	{"state", VBD_SORTS, .number = by_state},
 	{"ud_endpoint", VBD_SORTS_AND_SELECTS, .kind = VBD_KIND_UD_ENDPOINT, .number = by_endpoint},
 	VBD_COLUMN_CREATED,
-	{NULL},
+	{.name = NULL},
 };
 
 static enum vbd_status delete_peer(struct vbd_object *object, struct vbd_error *err)

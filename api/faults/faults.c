@@ -132,7 +132,7 @@ static const struct vbd_page_column fault_columns[] = {
 	VBD_COLUMN_NAME,
 	{"effect", VBD_SORTS, .text = by_effect},
 	VBD_COLUMN_CREATED,
-	{NULL},
+	{.name = NULL},
 };
 
 static enum vbd_status remove_fault(struct vbd_object *object, struct vbd_error *err)

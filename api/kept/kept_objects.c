@@ -89,7 +89,7 @@ static const struct vbd_page_column kept_columns[] = {
 	{"state", VBD_SORTS, .number = by_state},
 	{"tries", VBD_SORTS, .number = by_tries},
 	VBD_COLUMN_CREATED,
-	{NULL},
+	{.name = NULL},
 };
 
 static enum vbd_status drop_kept(struct vbd_object *object, struct vbd_error *err)

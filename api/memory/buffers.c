@@ -130,7 +130,7 @@ static const struct vbd_page_column buffer_columns[] = {
 	{"user_count", VBD_SORTS, .number = by_users},
 	VBD_COLUMN_DEVICE(VBD_SELECTS, by_device),
 	{"pd", VBD_SELECTS, .kind = VBD_KIND_PD, .number = by_pd},
-	{NULL},
+	{.name = NULL},
 };
 
 static enum vbd_status delete_buffer(struct vbd_object *object, struct vbd_error *err)

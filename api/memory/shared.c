@@ -70,7 +70,7 @@ VBD_PAGE_TEXT(by_pd_device, struct vbd_shared, pd->device->name)
 static const struct vbd_page_column pd_columns[] = {
 	VBD_COLUMN_NAME,
 	VBD_COLUMN_DEVICE(VBD_SORTS_AND_SELECTS, by_pd_device),
-	{NULL},
+	{.name = NULL},
 };
 
 const struct vbd_task_kind vbd_pd_task = {
@@ -183,7 +183,7 @@ static const struct vbd_page_column cq_columns[] = {
 	VBD_COLUMN_DEVICE(VBD_SORTS_AND_SELECTS, by_cq_device),
 	{"worker", VBD_SORTS, .number = by_cq_worker},
 	{"reserved_cqe", VBD_SORTS, .number = by_cq_reserved},
-	{NULL},
+	{.name = NULL},
 };
 
 const struct vbd_task_kind vbd_cq_task = {

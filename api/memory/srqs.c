@@ -119,7 +119,7 @@ VBD_PAGE_TEXT(by_device, struct vbd_shared, srq->pd->device->name)
 static const struct vbd_page_column srq_columns[] = {
 	VBD_COLUMN_NAME,
 	VBD_COLUMN_DEVICE(VBD_SORTS_AND_SELECTS, by_device),
-	{NULL},
+	{.name = NULL},
 };
 
 const struct vbd_task_kind vbd_srq_task = {

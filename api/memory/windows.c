@@ -98,7 +98,7 @@ static const struct vbd_page_column window_columns[] = {
 	{"connection", VBD_SORTS_AND_SELECTS, .kind = VBD_KIND_CONNECTION, .number = by_connection},
 	VBD_COLUMN_CREATED,
 	VBD_COLUMN_DEVICE(VBD_SELECTS, by_device),
-	{NULL},
+	{.name = NULL},
 };
 
 const struct vbd_task_kind vbd_window_task = {

@@ -136,7 +136,7 @@ VBD_PAGE_NUMBER(by_state, struct vbd_batch, state)
 static const struct vbd_page_column batch_columns[] = {
 	{"state", VBD_SORTS, .number = by_state},
 	VBD_COLUMN_CREATED,
-	{NULL},
+	{.name = NULL},
 };
 
 const struct vbd_task_kind vbd_transfer_batch_task = {

@@ -143,7 +143,7 @@ static const struct vbd_page_column benchmark_columns[] = {
 	{"connection", VBD_SORTS_AND_SELECTS, .kind = VBD_KIND_CONNECTION, .number = by_connection},
 	VBD_COLUMN_CREATED,
 	{"buffer", VBD_SELECTS, .kind = VBD_KIND_BUFFER, .number = by_buffer},
-	{NULL},
+	{.name = NULL},
 };
 
 const struct vbd_task_kind vbd_benchmark_task = {

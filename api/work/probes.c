@@ -103,7 +103,7 @@ static const struct vbd_page_column probe_columns[] = {
 	{"state", VBD_SORTS, .number = by_state},
 	{"connection", VBD_SORTS_AND_SELECTS, .kind = VBD_KIND_CONNECTION, .number = by_connection},
 	VBD_COLUMN_CREATED,
-	{NULL},
+	{.name = NULL},
 };
 
 const struct vbd_task_kind vbd_probe_task = {

@@ -169,7 +169,7 @@ static const struct vbd_page_column transfer_columns[] = {
 		.number = by_group},
 	{"buffer", VBD_SELECTS, .kind = VBD_KIND_BUFFER, .has = uses_buffer},
 	{"batch", VBD_SELECTS, .kind = VBD_KIND_TRANSFER_BATCH, .number = by_batch},
-	{NULL},
+	{.name = NULL},
 };
 
 const struct vbd_task_kind vbd_transfer_task = {
