@@ -91,8 +91,7 @@ static void encode(struct vbd_encoder *out, const void *item)
 static const struct vbd_member members[] = {
 	{"id", true, VBD_ROLE_READ}, {"name", true, VBD_ROLE_READ}, {NULL, false, VBD_ROLE_NONE}};
 static const struct vbd_page_state states[] = {{"even", false}, {"odd", true}, {NULL, false}};
-static const struct vbd_page_column columns[] = {
-	{"size", VBD_SORTS, .number = by_size}, {.name = NULL}};
+static const struct vbd_page_column columns[] = {{"size", VBD_SORTS, .number = by_size}, {0}};
 static const struct vbd_page_source source = {.members = members,
 	.columns = columns,
 	.states = states,
