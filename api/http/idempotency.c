@@ -407,7 +407,7 @@ static void restore_entry(const struct vbd_answer *answer, void *arg)
 	set_answered(entry);
 }
 
-/* A run that began without the database reads the answers when it is there. */
+/* If the daemon started without the database, read the stored answers when the database opens. */
 static void on_keeper_news(struct vbd_watch *watch, bool gone)
 {
 	struct vbd_idem *idem = VBD_CONTAINER_OF(watch, struct vbd_idem, news);

@@ -102,7 +102,7 @@ static void log_established(struct vbd_connection *connection)
 		conn->qp.info.lqpn, conn->qp.info.rqpn);
 }
 
-/* Which request the device refused is not known: it answers the request and moves the QP to ERR. */
+/* The device does not tell which request it refused: it answers, and moves the QP to ERR. */
 static void log_refused_request(struct vbd_connection *connection)
 {
 	static const char *const texts[VBD_REFUSAL_COUNT] = {

@@ -13,8 +13,8 @@
 
 struct vbd_peer_report {
 	struct vbd_report theirs; /* the newest */
-	/* The fault of the peer's request that the device here has refused: judged once, shown to
-	 * callers of this verbsd. */
+	/* Why the device here refused the peer's request. verbsd judges the request once, and shows
+	 * the result to callers of this verbsd. */
 	enum vbd_report_memory memory;
 	uint64_t over_bytes;
 };

@@ -67,7 +67,7 @@ struct vbd_batch_ops {
 	unsigned int outcomes;
 	const char *const *outcome_names;
 	unsigned int (*outcome_of)(const struct vbd_object *object);
-	/* Sets of outcomes: those that are final, and those of them that are failures. */
+	/* Sets of outcomes, a bit each: the final ones, and the final ones that are failures. */
 	unsigned int final, failures;
 	/* The failed completion that ended an object; NULL: the kind has none. */
 	void (*first_error)(const struct vbd_object *object, struct vbd_first_error *ret_first);

@@ -108,7 +108,7 @@ static struct vbd_trace_sample *least_worth_sample(
 	return least;
 }
 
-/* For a device with few samples: a free place, or that of the oldest sample of any device. */
+/* For a device with few samples find a free place, else the oldest sample of any device. */
 static struct vbd_trace_sample *place_for_sample(
 	struct vbd_traces *traces, const struct vbd_trace_sample *next)
 {
