@@ -35,7 +35,7 @@ await 60 none_left
 
 statuses=$(
 	set +e
-	"$RUN" --guest --deadline 150 yes | head -n 1 >"$WORK/first"
+	"$RUN" --guest --deadline 900 yes | head -n 1 >"$WORK/first"
 	echo "${PIPESTATUS[*]}"
 )
 [[ $(<"$WORK/first") == y ]] || fail "read $(<"$WORK/first")"

@@ -38,7 +38,7 @@ until [ -e "$LAB_RESULTS/stop" ]; do sleep 0.1; done
 EOF
 
 cd "$WORK"
-"$RUN" --guest --deadline 250 --results "$results" --forward "$port:8080" -- sh server \
+"$RUN" --guest --deadline 900 --results "$results" --forward "$port:8080" -- sh server \
 	>"$WORK/serve.out" 2>"$WORK/serve.err" &
 guest=$!
 trap 'kill "$guest" 2>/dev/null || true; wait; rm -rf "$WORK"' EXIT

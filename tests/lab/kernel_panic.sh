@@ -8,7 +8,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 needs_guest
 
-run panic --results "$WORK/results" --deadline 200 -- \
+run panic --results "$WORK/results" --deadline 900 -- \
 	sh -c 'echo before; until grep -q before /run/lab/a/stdout; do :; done
 		echo 1 >/proc/sys/kernel/sysrq; echo c >/proc/sysrq-trigger'
 expect_status panic 125

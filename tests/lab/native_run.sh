@@ -33,7 +33,7 @@ status 125
 EOF
 
 cd "$ROOT"
-run native --deadline 250 -- sh "$WORK/command"
+run native --deadline 900 -- sh "$WORK/command"
 expect_status native 0
 diff "$WORK/expected" "$WORK/native.out" || {
 	show native

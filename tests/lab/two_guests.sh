@@ -39,7 +39,7 @@ exit 4
 EOF
 
 cd "$ROOT"
-run_booted two --deadline 120 --time --second --vlan --siw --peer "sh $WORK/peer" -- sh "$WORK/command"
+run_booted two --deadline 600 --time --second --vlan --siw --peer "sh $WORK/peer" -- sh "$WORK/command"
 expect_status two 4
 for device in rxe0 rxe1 siw0; do expect_text two out "^link $device/1 state ACTIVE"; done
 for addr in 10.76.0.2 10.78.0.2 10.76.7.2 fd00:76:7::2 10.77.0.2; do
