@@ -6,6 +6,7 @@
 #include "api/http/waiter.h"
 #include "base/clock.h"
 #include "daemon/core/batch.h"
+#include "daemon/memory/shared.h"
 #include "daemon/store/keeper.h"
 
 /* Ending a connection takes several system calls: this many objects take about a millisecond. */
@@ -354,6 +355,7 @@ static enum vbd_status parse_query(const struct vbd_request *req, enum action ac
 static bool is_selected(const struct selection *selection, const struct vbd_object *object)
 {
 	return !needs_no_cancel(selection, object) &&
+	       !(selection->action == DELETES && vbd_shared_is_own(object)) &&
 	       vbd_labels_match(object->labels, &selection->query.labels) &&
 	       vbd_caller_may_change(selection->turns.req->caller, object->owner);
 }

@@ -140,13 +140,14 @@ void vbd_shared_users_of(const struct vbd_shared *shared, const struct vbd_calle
 	}
 }
 
-static bool made_by_fabric(const struct vbd_shared *shared)
+bool vbd_shared_is_own(const struct vbd_object *object)
 {
-	const struct vbd_daemon *daemon = shared->object.registry->daemon;
+	const struct vbd_daemon *daemon = object->registry->daemon;
+	const struct vbd_shared *shared = VBD_CONTAINER_OF(object, const struct vbd_shared, object);
 
-	if (shared->object.registry == daemon->pds)
+	if (object->registry == daemon->pds)
 		return shared->pd->is_default;
-	return shared->object.registry == daemon->cqs && !shared->cq->asked_for;
+	return object->registry == daemon->cqs && !shared->cq->asked_for;
 }
 
 /* The record goes first: the fabric may free the object at once. */
@@ -172,7 +173,7 @@ enum vbd_status vbd_shared_delete(struct vbd_shared *shared, const struct vbd_ca
 	const unsigned long long id = shared->object.id;
 
 	vbd_shared_users_of(shared, caller, ret_users);
-	if (made_by_fabric(shared))
+	if (vbd_shared_is_own(&shared->object))
 		return vbd_error_set(err, VBD_E_WRONG_STATE,
 			"%s %llu was created by verbsd itself and can't be deleted by a client",
 			singular, id);

@@ -41,6 +41,10 @@ void vbd_shared_updated(struct vbd_shared *shared);
 /** vbd_shared_remove - free the record of @id, if there is one */
 void vbd_shared_remove(struct vbd_registry *registry, uint64_t id);
 
+/** vbd_shared_is_own - whether @object is a PD or CQ that the fabric made by itself, which clients
+ * can't delete */
+bool vbd_shared_is_own(const struct vbd_object *object);
+
 /** vbd_shared_users_of - the objects that use @shared, as @caller may see them */
 void vbd_shared_users_of(const struct vbd_shared *shared, const struct vbd_caller *caller,
 	struct vbd_users *ret_users);
