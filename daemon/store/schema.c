@@ -4,10 +4,13 @@
 #include "daemon/store/disk.h"
 
 /* "vbsd" in ASCII: file(1) shows it, and other programs' databases do not have it. */
-#define APPLICATION_ID 0x76627364
+#define APPLICATION_ID 1986163556
 
-/* A step that was released never changes; a change of the schema is another step. */
-static const char *const steps[] = {
+#define TEXT_OF(number) #number
+/* A PRAGMA takes no parameters. */
+#define PRAGMA(name, number) "PRAGMA " name " = " TEXT_OF(number) ";"
+
+static const char tables[] =
 	"CREATE TABLE runs ("
 	" id INTEGER PRIMARY KEY,"
 	" server_id TEXT NOT NULL UNIQUE,"
@@ -30,7 +33,8 @@ static const char *const steps[] = {
 	" owner TEXT,"
 	" data TEXT,"
 	" port_num INTEGER,"
-	" detail TEXT NOT NULL);",
+	" detail TEXT NOT NULL,"
+	" sum INTEGER);"
 	"CREATE TABLE answers ("
 	" id INTEGER PRIMARY KEY,"
 	" key TEXT NOT NULL UNIQUE,"
@@ -40,12 +44,14 @@ static const char *const steps[] = {
 	" code TEXT NOT NULL,"
 	" content_type TEXT NOT NULL,"
 	" headers TEXT NOT NULL,"
-	" body BLOB);",
+	" body BLOB,"
+	" sum INTEGER);"
 	"CREATE TABLE desired ("
 	" name TEXT PRIMARY KEY,"
 	" kind TEXT NOT NULL,"
 	" owner TEXT NOT NULL,"
-	" body TEXT NOT NULL);",
+	" body TEXT NOT NULL,"
+	" sum INTEGER);"
 	"CREATE TABLE records ("
 	" kind TEXT NOT NULL,"
 	" id INTEGER NOT NULL,"
@@ -58,77 +64,44 @@ static const char *const steps[] = {
 	" created_ns INTEGER NOT NULL,"
 	" ended_ns INTEGER,"
 	" body TEXT NOT NULL,"
+	" sum INTEGER,"
 	" PRIMARY KEY (kind, id));"
-	"CREATE INDEX records_by_run ON records (run);",
-	"CREATE TABLE audit ("
-	" id INTEGER PRIMARY KEY,"
-	" at_ns INTEGER NOT NULL,"
-	" line TEXT NOT NULL);",
-	"ALTER TABLE answers ADD COLUMN sum INTEGER; ALTER TABLE desired ADD COLUMN sum INTEGER;",
-	"ALTER TABLE events ADD COLUMN sum INTEGER; UPDATE events SET sum = " VBD_EVENT_SUM ";"
-	"ALTER TABLE records ADD COLUMN sum INTEGER;"
-	"UPDATE records SET sum = " VBD_RECORD_SUM ";"
-	"UPDATE answers SET sum = " VBD_ANSWER_SUM ";"
-	"UPDATE desired SET sum = " VBD_DESIRED_SUM ";"
-	"INSERT INTO ids SELECT 'sum', " VBD_IDS_SUM " WHERE EXISTS (SELECT * FROM ids);",
-	"DROP TABLE audit;",
-};
+	"CREATE INDEX records_by_run ON records (run);" PRAGMA("application_id", APPLICATION_ID)
+		PRAGMA("user_version", VBD_SCHEMA_VERSION);
 
-unsigned int vbd_schema_newest(void)
+/* @ret_is_new: the file has no tables yet */
+static enum vbd_status check_version(
+	struct vbd_database *database, bool *ret_is_new, struct vbd_error *err)
 {
-	return VBD_ARRAY_LEN(steps);
-}
-
-static enum vbd_status read_version(
-	struct vbd_database *database, uint64_t *ret_version, struct vbd_error *err)
-{
-	return vbd_database_number(database, "PRAGMA user_version", ret_version, err);
-}
-
-static enum vbd_status check_version(struct vbd_database *database, struct vbd_error *err)
-{
-	uint64_t version = 0, application = 0, tables = 0;
-	enum vbd_status status = read_version(database, &version, err);
+	uint64_t version = 0, application = 0, count = 0;
+	enum vbd_status status =
+		vbd_database_number(database, "PRAGMA user_version", &version, err);
 
 	if (status == VBD_OK)
 		status = vbd_database_number(database, "PRAGMA application_id", &application, err);
 	if (status == VBD_OK)
 		status = vbd_database_number(
-			database, "SELECT count(*) FROM sqlite_schema", &tables, err);
+			database, "SELECT count(*) FROM sqlite_schema", &count, err);
+	*ret_is_new = !version;
 	if (status != VBD_OK)
 		return status;
-	if (tables && application != APPLICATION_ID)
+	if (count && application != APPLICATION_ID)
 		return vbd_error_set(
 			err, VBD_E_BAD_VALUE, "the database belongs to another program");
-	if (version > vbd_schema_newest())
+	if (version && version != VBD_SCHEMA_VERSION)
 		return vbd_error_set(err, VBD_E_BAD_VALUE,
-			"a newer verbsd wrote the file (schema %" PRIu64 "; this one knows %u)",
-			version, vbd_schema_newest());
+			"%s verbsd wrote the file (schema %" PRIu64 "; this one knows %d)",
+			version > VBD_SCHEMA_VERSION ? "a newer" : "an unreleased", version,
+			VBD_SCHEMA_VERSION);
 	return VBD_OK;
 }
 
-/* A PRAGMA takes no parameters. */
-static enum vbd_status write_version(struct vbd_database *database, struct vbd_error *err)
+static enum vbd_status create_tables(struct vbd_database *database, struct vbd_error *err)
 {
-	char sql[96];
+	enum vbd_status status = vbd_database_begin(database, true, err);
 
-	(void)snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %u",
-		APPLICATION_ID, vbd_schema_newest());
-	return vbd_database_run(database, sql, err);
-}
-
-static enum vbd_status migrate(struct vbd_database *database, struct vbd_error *err)
-{
-	uint64_t version = 0;
-	enum vbd_status status = read_version(database, &version, err);
-
-	if (status != VBD_OK || version == vbd_schema_newest())
-		return status;
-	status = vbd_database_begin(database, true, err);
-	for (; status == VBD_OK && version < vbd_schema_newest(); version++)
-		status = vbd_database_run(database, steps[version], err);
 	if (status == VBD_OK)
-		status = write_version(database, err);
+		status = vbd_database_run(database, tables, err);
 	if (status == VBD_OK)
 		return vbd_database_commit(database, err);
 	vbd_database_rollback(database);
@@ -137,11 +110,12 @@ static enum vbd_status migrate(struct vbd_database *database, struct vbd_error *
 
 enum vbd_status vbd_schema_prepare(struct vbd_database *database, struct vbd_error *err)
 {
-	enum vbd_status status = check_version(database, err);
+	bool is_new;
+	enum vbd_status status = check_version(database, &is_new, err);
 
 	if (status == VBD_OK)
 		status = vbd_database_begin_use(database, err);
-	return status == VBD_OK ? migrate(database, err) : status;
+	return status == VBD_OK && is_new ? create_tables(database, err) : status;
 }
 
 enum vbd_status vbd_schema_read_numbers(

@@ -293,22 +293,6 @@ enum vbd_status vbd_event_table_load(
 
 /* --- the bounds ------------------------------------------------------------------------------ */
 
-/* Rows that may stand above a table's limit, so that not every batch looks for the oldest ones. */
-#define EVENTS_SLACK  256
-#define ANSWERS_SLACK 64
-
-/* Written rows of records after which newer ones may stand above the limit; the daemon deletes the
- * older ones by itself, unless the queue was full. */
-#define RECORDS_SLACK 1024
-
-/* A bounded table: how its newest row is found, and what deletes its oldest ones. */
-struct table {
-	const char *newest; /* SQL for the number of the newest row; numbers ascend */
-	uint64_t slack;
-	enum vbd_status (*trim)(
-		const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err);
-};
-
 enum vbd_status vbd_trim_events(struct vbd_database *database, uint64_t max, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_database_execute(database,
@@ -325,22 +309,15 @@ enum vbd_status vbd_trim_events(struct vbd_database *database, uint64_t max, str
 		NULL, err);
 }
 
-static enum vbd_status trim_events(
-	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
-{
-	return vbd_trim_events(database, trim->events_max, err);
-}
-
-static enum vbd_status trim_answers(
-	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
+static enum vbd_status trim_answers(struct vbd_database *database, struct vbd_error *err)
 {
 	uint64_t now_wall_ns = vbd_clock_wall_of_ns(vbd_clock_mono_ns());
 
-	(void)trim;
 	return vbd_database_execute(database, "DELETE FROM answers WHERE begun_ns < ?1",
 		VBD_VALUES(vbd_value_number(now_wall_ns - VBD_ANSWER_AGE_MAX_NS)), err);
 }
 
+/* The daemon deletes the rows of its older records by itself, unless the queue was full. */
 static enum vbd_status trim_records(
 	const struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
 {
@@ -360,25 +337,21 @@ static enum vbd_status trim_records(
 	return status;
 }
 
-static const struct table tables[VBD_TRIM_TABLES] = {
-	{"SELECT max(seq) FROM events", EVENTS_SLACK, trim_events},
-	{"SELECT max(id) FROM answers", ANSWERS_SLACK, trim_answers},
-	{"SELECT max(rowid) FROM records", RECORDS_SLACK, trim_records},
-};
-
 enum vbd_status vbd_trim_run(
 	struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err)
 {
-	enum vbd_status status = VBD_OK;
+	uint64_t newest = 0;
+	enum vbd_status status = vbd_database_number(database,
+		"SELECT (SELECT coalesce(max(seq), 0) FROM events)"
+		" + (SELECT coalesce(max(id), 0) FROM answers)"
+		" + (SELECT coalesce(max(rowid), 0) FROM records)",
+		&newest, err);
 
-	for (size_t i = 0; i < VBD_TRIM_TABLES && status == VBD_OK; i++) {
-		uint64_t newest = 0;
-
-		status = vbd_database_number(database, tables[i].newest, &newest, err);
-		if (status != VBD_OK || newest < trim->trimmed[i] + tables[i].slack)
-			continue;
-		trim->trimmed[i] = newest;
-		status = tables[i].trim(trim, database, err);
-	}
-	return status;
+	if (status != VBD_OK || newest < trim->trimmed + VBD_TRIM_SLACK)
+		return status;
+	trim->trimmed = newest;
+	status = vbd_trim_events(database, trim->events_max, err);
+	if (status == VBD_OK)
+		status = trim_answers(database, err);
+	return status == VBD_OK ? trim_records(trim, database, err) : status;
 }

@@ -95,15 +95,15 @@ enum vbd_status vbd_desired_table_load(
 
 /* --- the bounds: the oldest rows of the tables that the configuration bounds are deleted ------ */
 
-#define VBD_TRIM_TABLES 3
-
 struct vbd_trim {
 	uint64_t events_max;		      /* rows */
 	uint64_t records_max[VBD_KIND_COUNT]; /* of each kind; VBD_KEPT_WITHIN: without a history */
-	uint64_t trimmed[VBD_TRIM_TABLES];    /* the newest row of each when it was trimmed last */
+	uint64_t trimmed; /* sum of the newest rows' numbers when the tables were trimmed last */
 };
 
-/** vbd_trim_run - trim the tables that have grown enough since; in a transaction */
+/** vbd_trim_run - trim the tables if they have grown by VBD_TRIM_SLACK rows since, so that not
+ * every batch looks for the oldest ones; in a transaction */
+#define VBD_TRIM_SLACK 256
 enum vbd_status vbd_trim_run(
 	struct vbd_trim *trim, struct vbd_database *database, struct vbd_error *err) VBD_MUST_CHECK;
 
@@ -133,9 +133,11 @@ bool vbd_event_of_row(const struct vbd_row *row, struct vbd_words *words,
 /** vbd_event_put - keep an event of this run */
 void vbd_event_put(struct vbd_store *store, const struct vbd_event *event);
 
-/* --- the schema: docs/state.md describes its tables. Each version is a step that is applied once;
- * PRAGMA user_version is the number of steps that a file has. -----------------------------------
+/* --- the schema: docs/state.md describes its tables ---------------------------------------------
  */
+
+/* PRAGMA user_version of the file. No release has written a file of a lower version. */
+#define VBD_SCHEMA_VERSION 8
 
 /* SQL: the sum of a row, by its columns. */
 #define VBD_ANSWER_SUM	VBD_SUM("key, digest, begun_ns, status, code, content_type, headers, body")
@@ -155,11 +157,8 @@ void vbd_event_put(struct vbd_store *store, const struct vbd_event *event);
 	VBD_SUM("(SELECT group_concat(kind || last) FROM ids WHERE kind <> 'sum')," \
 		" (SELECT count(*) FROM desired), (SELECT count(*) FROM answers)")
 
-/** vbd_schema_newest - the version that this program writes */
-unsigned int vbd_schema_newest(void);
-
-/** vbd_schema_prepare - begin to use a database: apply the steps that it lacks, in one transaction;
- * a file of a newer version, and a database of another program, are refused and not written to */
+/** vbd_schema_prepare - begin to use a database: make its tables if there are none; a file of
+ * another version, and a database of another program, are refused and not written to */
 enum vbd_status vbd_schema_prepare(
 	struct vbd_database *database, struct vbd_error *err) VBD_MUST_CHECK;
 

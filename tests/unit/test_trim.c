@@ -101,25 +101,25 @@ TRIM_TEST(test_trim__the_newest_events_stay)
 
 TRIM_TEST(test_trim__answers_go_when_they_are_too_old)
 {
-	fill(f, ANSWERS, 1, 63);
+	fill(f, ANSWERS, 1, 255);
 	run(f);
-	expect(f, "SELECT count(*) FROM answers", 63);
-	fill(f, ANSWERS, 64, 64);
+	expect(f, "SELECT count(*) FROM answers", 255);
+	fill(f, ANSWERS, 256, 256);
 	run(f);
-	expect(f, "SELECT count(*) FROM answers", 32);
+	expect(f, "SELECT count(*) FROM answers", 128);
 	expect(f, "SELECT count(*) FROM answers WHERE id % 2", 0);
 }
 
 TRIM_TEST(test_trim__of_each_kind_with_a_history_the_newest_ended_records_stay)
 {
-	fill(f, RECORDS("connection"), 1, 1023);
+	fill(f, RECORDS("connection"), 1, 255);
 	run(f);
-	expect(f, "SELECT count(*) FROM records", 1023);
+	expect(f, "SELECT count(*) FROM records", 255);
 	fill(f, RECORDS("buffer"), 1, 10);
 	run(f);
 	expect(f, "SELECT count(*) FROM records WHERE kind = 'buffer'", 10);
 	expect(f, "SELECT count(*) FROM records WHERE kind = 'connection' AND ended_ns", 6);
-	expect(f, "SELECT min(id) FROM records WHERE kind = 'connection' AND ended_ns", 1013);
+	expect(f, "SELECT min(id) FROM records WHERE kind = 'connection' AND ended_ns", 245);
 	expect(f, "SELECT count(*) FROM records WHERE kind = 'connection' AND ended_ns IS NULL",
-		511);
+		127);
 }
