@@ -20,78 +20,57 @@ static const char *const reconnect_names[] = {VBD_RECONNECT_MAP(VBD_ENUM_NAME)};
 
 /* --- the members ----------------------------------------------------------------------------- */
 
-/* The members of a body that say how the object is kept. */
+/* What a body says of how the object is kept. */
 struct keep_input {
+	struct vbd_kept_spec spec;
 	bool keep;
-	unsigned int share; /* 0: nobody, 1: all operators */
-	enum vbd_reconnect reconnect;
-	uint32_t reconnect_min_ms, reconnect_max_ms;
-	bool policy_seen[3];
+	const char *policy; /* the first member of its policy; NULL: it has none */
 };
 
 static const struct vbd_field keep_fields[] = {
 	{VBD_FIELD(BOOL, "keep", struct keep_input, keep)},
-	{VBD_FIELD(ENUM, "share", struct keep_input, share), VBD_NAMES(share_names)},
-	{VBD_FIELD(ENUM, "reconnect", struct keep_input, reconnect), VBD_NAMES(reconnect_names),
-		VBD_FIELD_SEEN(struct keep_input, policy_seen[0])},
-	{VBD_FIELD(UINT, "reconnect_min_ms", struct keep_input, reconnect_min_ms),
-		.min = RECONNECT_MIN_MS, .max = RECONNECT_MAX_MS,
-		VBD_FIELD_SEEN(struct keep_input, policy_seen[1])},
-	{VBD_FIELD(UINT, "reconnect_max_ms", struct keep_input, reconnect_max_ms),
-		.min = RECONNECT_MIN_MS, .max = RECONNECT_MAX_MS,
-		VBD_FIELD_SEEN(struct keep_input, policy_seen[2])},
+	{VBD_FIELD(ENUM, "share", struct keep_input, spec.origin.shared), VBD_NAMES(share_names)},
+	{VBD_FIELD(ENUM, "reconnect", struct keep_input, spec.policy.reconnect),
+		VBD_NAMES(reconnect_names)},
+	{VBD_FIELD(UINT, "reconnect_min_ms", struct keep_input, spec.policy.min_ms),
+		.min = RECONNECT_MIN_MS, .max = RECONNECT_MAX_MS},
+	{VBD_FIELD(UINT, "reconnect_max_ms", struct keep_input, spec.policy.max_ms),
+		.min = RECONNECT_MIN_MS, .max = RECONNECT_MAX_MS},
 };
 
-/* The members of all kinds; those behind them are of connections. */
+/* The members of all kinds; those behind them are the policy of connections. */
 #define COMMON_FIELDS 2
 
-static size_t keep_field_count(enum vbd_object_kind of)
+/* Move the members out of @json, and decode them into @input, which has the kind. */
+static enum vbd_status take_keep_members(
+	json_t *json, struct keep_input *input, struct vbd_faults *faults, struct vbd_error *err)
 {
-	return of == VBD_KIND_CONNECTION ? VBD_ARRAY_LEN(keep_fields) : COMMON_FIELDS;
-}
-
-/* Move the members out of @json, and decode them. */
-static enum vbd_status take_keep_members(json_t *json, enum vbd_object_kind of,
-	struct keep_input *ret_input, struct vbd_faults *faults, struct vbd_error *err)
-{
+	size_t count =
+		input->spec.of == VBD_KIND_CONNECTION ? VBD_ARRAY_LEN(keep_fields) : COMMON_FIELDS;
+	struct vbd_kept_policy *policy = &input->spec.policy;
 	json_t *own = json_object();
 	enum vbd_status status;
 
-	*ret_input = (struct keep_input){.reconnect = VBD_RECONNECT_ALWAYS,
-		.reconnect_min_ms = VBD_RECONNECT_MIN_MS,
-		.reconnect_max_ms = VBD_RECONNECT_MAX_MS};
+	*policy = (struct vbd_kept_policy){
+		VBD_RECONNECT_ALWAYS, VBD_RECONNECT_MIN_MS, VBD_RECONNECT_MAX_MS};
 	if (!own)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep an object");
-	for (size_t i = 0; i < keep_field_count(of); i++) {
-		json_t *value = json_object_get(json, keep_fields[i].name);
+	for (size_t i = 0; i < count; i++) {
+		const char *name = keep_fields[i].name;
 
-		if (!value)
+		if (!json_object_get(json, name))
 			continue;
-		(void)json_object_set(own, keep_fields[i].name, value);
-		(void)json_object_del(json, keep_fields[i].name);
+		(void)json_object_set(own, name, json_object_get(json, name));
+		(void)json_object_del(json, name);
+		if (i >= COMMON_FIELDS && !input->policy)
+			input->policy = name;
 	}
-	status = vbd_decode_all(own, "", keep_fields, keep_field_count(of), ret_input, faults, err);
+	status = vbd_decode_all(own, "", keep_fields, count, input, faults, err);
 	json_decref(own);
-	if (status == VBD_OK && ret_input->reconnect_max_ms < ret_input->reconnect_min_ms)
+	if (status == VBD_OK && policy->max_ms < policy->min_ms)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/reconnect_max_ms",
 			"reconnect_max_ms is less than reconnect_min_ms");
 	return status;
-}
-
-/* VBD_E_BAD_VALUE if a body without `keep` says how the object is kept. */
-static enum vbd_status refuse_policy(const struct keep_input *input, struct vbd_error *err)
-{
-	for (size_t i = 0; i < VBD_ARRAY_LEN(input->policy_seen); i++) {
-		char pointer[32];
-
-		if (!input->policy_seen[i])
-			continue;
-		(void)snprintf(
-			pointer, sizeof(pointer), "/%s", keep_fields[i + COMMON_FIELDS].name);
-		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
-			"%s is allowed together with keep only", pointer);
-	}
-	return VBD_OK;
 }
 
 static bool is_device_id_only(const json_t *device)
@@ -274,82 +253,67 @@ static const struct keepable *keepable_of_list(const char *list)
 	return NULL;
 }
 
-/* Make the object that a spec describes: `make` of struct vbd_kept_ops;
- * control thread. */
-static enum vbd_status make_kept(struct vbd_kept *kept, struct vbd_object *before,
+/* --- specs ----------------------------------------------------------------------------------- */
+
+static void fini_spec(struct vbd_kept_spec *spec)
+{
+	vbd_caller_unref(spec->origin.caller);
+	vbd_labels_unref(spec->origin.labels);
+}
+
+/* Decode all of the body of @spec, which has the kind too, and make the object if @making has a
+ * daemon. fini_spec() follows in any case. */
+static enum vbd_status decode_and_make(struct vbd_kept_spec *spec, struct making *making,
 	struct vbd_object **ret_object, struct vbd_error *err)
 {
+	struct keep_input input = {.spec = *spec};
 	struct vbd_faults faults = {0};
-	struct making making = {.daemon = kept->object.registry->daemon,
-		.origin = vbd_origin_like(&kept->object),
-		.kept = kept,
-		.before = before,
-		.keeps = true,
-		.faults = &faults};
-	struct keep_input unused;
 	json_t *json = NULL;
-	enum vbd_status status = vbd_json_parse(kept->body, strlen(kept->body), &json, err);
+	enum vbd_status status = vbd_json_parse(spec->body, strlen(spec->body), &json, err);
 
+	if (status == VBD_OK && json_object_get(json, "keep"))
+		status = vbd_error_input(err, VBD_E_UNKNOWN_FIELD, "/keep",
+			"there is no keep here: all that is listed is kept");
 	if (status == VBD_OK)
-		status = take_keep_members(json, kept->of, &unused, &faults, err);
+		status = check_can_be_kept(json, err);
+	if (status == VBD_OK)
+		status = vbd_labels_decode(
+			json_object_get(json, "labels"), &input.spec.origin.labels, err);
+	if (status == VBD_OK)
+		status = take_keep_members(json, &input, &faults, err);
+	*spec = input.spec;
 	if (status == VBD_OK) {
+		vbd_copy_text(spec->name, sizeof(spec->name),
+			json_string_value(json_object_get(json, "name")));
 		(void)json_object_del(json, "labels");
-		making.json = json;
-		status = keepable_of_kind(kept->of)->make(&making, ret_object, err);
+		making->json = json;
+		making->keeps = true;
+		making->faults = &faults;
+		status = keepable_of_kind(spec->of)->make(making, ret_object, err);
 	}
 	vbd_faults_fini(&faults);
 	json_decref(json);
 	return status;
 }
 
-/* --- specs ----------------------------------------------------------------------------------- */
-
-/* A spec with all to which it refers. */
-struct keep_spec {
-	struct vbd_kept_spec kept;
-	json_t *json;
-};
-
-static void fini_spec(struct keep_spec *spec)
+/* `make` of struct vbd_kept_ops; control thread. */
+static enum vbd_status make_kept(struct vbd_kept *kept, struct vbd_object *before,
+	struct vbd_object **ret_object, struct vbd_error *err)
 {
-	vbd_caller_unref(spec->kept.origin.caller);
-	vbd_labels_unref(spec->kept.origin.labels);
-	json_decref(spec->json);
+	struct making making = {.daemon = kept->object.registry->daemon,
+		.origin = vbd_origin_like(&kept->object),
+		.kept = kept,
+		.before = before};
+	struct vbd_kept_spec spec = {.of = kept->of, .body = kept->body};
+	enum vbd_status status = decode_and_make(&spec, &making, ret_object, err);
+
+	fini_spec(&spec);
+	return status;
 }
 
-/* Decode all of @body, which the spec refers to. fini_spec() follows in any case. */
-static enum vbd_status decode_spec(const struct keepable *what, const char *body,
-	struct keep_spec *ret_spec, struct vbd_error *err)
+static enum vbd_status decode_spec(struct vbd_kept_spec *spec, struct vbd_error *err)
 {
-	struct vbd_faults faults = {0};
-	struct making making = {.keeps = true, .faults = &faults};
-	struct keep_input input = {0};
-	enum vbd_status status;
-
-	*ret_spec = (struct keep_spec){.kept = {.of = what->of, .body = body}};
-	status = vbd_json_parse(body, strlen(body), &ret_spec->json, err);
-	if (status == VBD_OK && json_object_get(ret_spec->json, "keep"))
-		status = vbd_error_input(err, VBD_E_UNKNOWN_FIELD, "/keep",
-			"there is no keep here: all that is listed is kept");
-	if (status == VBD_OK)
-		status = check_can_be_kept(ret_spec->json, err);
-	if (status == VBD_OK)
-		status = vbd_labels_decode(json_object_get(ret_spec->json, "labels"),
-			&ret_spec->kept.origin.labels, err);
-	if (status == VBD_OK)
-		status = take_keep_members(ret_spec->json, what->of, &input, &faults, err);
-	if (status == VBD_OK) {
-		(void)json_object_del(ret_spec->json, "labels");
-		making.json = ret_spec->json;
-		status = what->make(&making, NULL, err);
-	}
-	vbd_faults_fini(&faults);
-	ret_spec->kept.origin.shared = input.share;
-	ret_spec->kept.name = json_string_value(json_object_get(ret_spec->json, "name"));
-	ret_spec->kept.policy = (struct vbd_kept_policy){.reconnect = input.reconnect,
-		.min_ms = input.reconnect_min_ms,
-		.max_ms = input.reconnect_max_ms};
-	return status;
+	return decode_and_make(spec, &(struct making){0}, NULL, err);
 }
 
 /* --- requests -------------------------------------------------------------------------------- */
@@ -366,18 +330,14 @@ static char *dump_spec(const json_t *json)
 	return body;
 }
 
-static enum vbd_status prepare_kept(struct vbd_request *req, const struct keepable *what,
-	const struct keep_input *input, const char *body, struct vbd_kept **ret_kept,
-	struct vbd_error *err)
+/* @name: of a body without `keep` */
+static enum vbd_status refuse_policy(const char *name, struct vbd_error *err)
 {
-	const struct vbd_kept_spec spec = {.of = what->of,
-		.source = VBD_KEPT_FROM_API,
-		.origin = vbd_request_origin(req),
-		.name = json_string_value(json_object_get(req->json, "name")),
-		.body = body,
-		.policy = {input->reconnect, input->reconnect_min_ms, input->reconnect_max_ms}};
+	char pointer[32];
 
-	return vbd_kept_prepare(vbd_request_daemon(req), &spec, ret_kept, err);
+	(void)snprintf(pointer, sizeof(pointer), "/%s", name);
+	return vbd_error_input(
+		err, VBD_E_BAD_VALUE, pointer, "%s is allowed together with keep only", pointer);
 }
 
 /*
@@ -391,7 +351,8 @@ static enum vbd_status take_keep(
 	struct vbd_request *req, struct vbd_kept **ret_kept, struct vbd_error *err)
 {
 	const struct keepable *what = keepable_of_list(req->route->pattern + strlen("/v1/"));
-	struct keep_input input;
+	struct keep_input input = {.spec.of = what ? what->of : VBD_KIND_NONE};
+	struct vbd_kept_spec *spec = &input.spec;
 	enum vbd_status status;
 	char *body;
 
@@ -401,88 +362,94 @@ static enum vbd_status take_keep(
 	body = dump_spec(req->json);
 	if (!body)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to keep an object");
-	status = take_keep_members(req->json, what->of, &input, &req->faults, err);
-	req->shares = input.share;
-	if (status == VBD_OK && input.share && req->role != VBD_ROLE_CONTROL)
+	status = take_keep_members(req->json, &input, &req->faults, err);
+	req->shares = spec->origin.shared;
+	if (status == VBD_OK && req->shares && req->role != VBD_ROLE_CONTROL)
 		status = vbd_error_input(err, VBD_E_FORBIDDEN, "/share",
 			"only the control role may share an object");
-	if (status == VBD_OK && !input.keep)
-		status = refuse_policy(&input, err);
-	else if (status == VBD_OK)
-		status = check_can_be_kept(req->json, err);
+	if (status == VBD_OK && !input.keep && input.policy)
+		status = refuse_policy(input.policy, err);
 	if (status == VBD_OK && input.keep)
-		status = prepare_kept(req, what, &input, body, ret_kept, err);
+		status = check_can_be_kept(req->json, err);
+	if (status == VBD_OK && input.keep) {
+		spec->source = VBD_KEPT_FROM_API;
+		spec->origin = vbd_request_origin(req);
+		spec->body = body;
+		vbd_copy_text(spec->name, sizeof(spec->name),
+			json_string_value(json_object_get(req->json, "name")));
+		status = vbd_kept_prepare(vbd_request_daemon(req), spec, ret_kept, err);
+	}
 	free(body);
 	return status;
 }
 
 /* --- lists and earlier runs ------------------------------------------------------------------ */
 
-static enum vbd_status check_item(const struct vbd_config_specs *specs, size_t at, char *name,
-	size_t name_bytes, struct vbd_error *err)
+static void free_specs(struct vbd_kept_spec *kept, size_t count)
+{
+	for (size_t i = 0; kept && i < count; i++)
+		fini_spec(&kept[i]);
+	free(kept);
+}
+
+/* @kept: of all items; those before @at are decoded */
+static enum vbd_status decode_item(const struct vbd_config_specs *specs, size_t at,
+	struct vbd_kept_spec *kept, struct vbd_error *err)
 {
 	const struct vbd_config_spec *item = &specs->items[at];
 	struct vbd_error cause = {0};
 	enum vbd_status status;
-	struct keep_spec spec;
 
-	status = decode_spec(keepable_of_list(item->list), item->body, &spec, &cause);
-	if (status == VBD_OK)
-		(void)snprintf(name, name_bytes, "%s", spec.kept.name);
-	else
-		status = vbd_error_input(err, status, item->list, "%s:%u: %s: %.120s",
-			vbd_text_path(specs->path).text, item->line, item->list, cause.text);
-	fini_spec(&spec);
+	kept[at] = (struct vbd_kept_spec){.of = keepable_of_list(item->list)->of,
+		.source = VBD_KEPT_FROM_CONFIG,
+		.body = item->body};
+	status = decode_spec(&kept[at], &cause);
+	for (size_t i = 0; i < at && status == VBD_OK; i++) {
+		if (strcmp(kept[i].name, kept[at].name) == 0)
+			status = vbd_error_set(&cause, VBD_E_BAD_VALUE,
+				"the name %s is in line %u already", kept[at].name,
+				specs->items[i].line);
+	}
+	return status == VBD_OK ? VBD_OK
+				: vbd_error_input(err, status, item->list, "%s:%u: %s: %.120s",
+					  vbd_text_path(specs->path).text, item->line, item->list,
+					  cause.text);
+}
+
+/* free_specs() follows in any case. */
+static enum vbd_status decode_lists(const struct vbd_config_specs *specs,
+	struct vbd_kept_spec **ret_kept, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	*ret_kept = calloc(specs->count + 1, sizeof(**ret_kept));
+	if (!*ret_kept)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the objects of %s",
+			vbd_text_path(specs->path).text);
+	for (size_t i = 0; i < specs->count && status == VBD_OK; i++)
+		status = decode_item(specs, i, *ret_kept, err);
 	return status;
 }
 
 enum vbd_status vbd_keep_check(const struct vbd_config_specs *specs, struct vbd_error *err)
 {
-	char(*names)[VBD_NAME_BYTES] = calloc(specs->count + 1, sizeof(*names));
-	enum vbd_status status = VBD_OK;
+	struct vbd_kept_spec *kept;
+	enum vbd_status status = decode_lists(specs, &kept, err);
 
-	if (!names)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to check %s",
-			vbd_text_path(specs->path).text);
-	for (size_t i = 0; i < specs->count && status == VBD_OK; i++) {
-		status = check_item(specs, i, names[i], sizeof(names[i]), err);
-		for (size_t j = 0; j < i && status == VBD_OK; j++) {
-			if (strcmp(names[i], names[j]) == 0)
-				status = vbd_error_input(err, VBD_E_BAD_VALUE, specs->items[i].list,
-					"%s:%u: the name %s is in line %u already",
-					vbd_text_path(specs->path).text, specs->items[i].line,
-					names[i], specs->items[j].line);
-		}
-	}
-	free(names);
+	free_specs(kept, specs->count);
 	return status;
 }
 
 void vbd_keep_use(struct vbd_daemon *daemon, const struct vbd_config_specs *specs)
 {
-	struct vbd_kept_spec *kept = calloc(specs->count + 1, sizeof(*kept));
-	struct keep_spec *decoded = calloc(specs->count + 1, sizeof(*decoded));
+	struct vbd_kept_spec *kept;
 	struct vbd_error err = {0};
-	size_t count = 0;
 
-	for (size_t i = 0; kept && decoded && i < specs->count; i++) {
-		const struct vbd_config_spec *item = &specs->items[i];
-
-		if (decode_spec(keepable_of_list(item->list), item->body, &decoded[i], &err) ==
-			VBD_OK) {
-			kept[count] = decoded[i].kept;
-			kept[count++].source = VBD_KEPT_FROM_CONFIG;
-		}
-	}
-	if (err.status || !kept || !decoded)
-		vbd_log(VBD_LOG_ERROR, NULL, "not all of %s is kept: %s", specs->path,
-			err.status ? err.text : "no memory");
+	if (decode_lists(specs, &kept, &err) == VBD_OK)
+		vbd_kept_use_config(daemon, kept, specs->count);
 	else
-		vbd_kept_use_config(daemon, kept, count);
-	for (size_t i = 0; decoded && i < specs->count; i++)
-		fini_spec(&decoded[i]);
-	free(decoded);
-	free(kept);
+		vbd_log(VBD_LOG_ERROR, NULL, "the listed objects are not kept: %s", err.text);
+	free_specs(kept, specs->count);
 }
 
 /* This version decodes what an earlier one may have kept, and may not understand it. */
@@ -490,21 +457,17 @@ static void keep_row(const struct vbd_desired *row, void *arg)
 {
 	struct vbd_daemon *daemon = arg;
 	struct vbd_error err = {0};
-	enum vbd_object_kind of = VBD_KIND_NONE;
-	const struct keepable *what =
-		vbd_object_kind_parse(row->kind, &of) ? keepable_of_kind(of) : NULL;
+	struct vbd_kept_spec spec = {
+		.source = VBD_KEPT_FROM_API, .body = row->body, .stored = true};
 	enum vbd_status status = VBD_E_NOT_SUPPORTED;
 	struct vbd_kept *unused;
-	struct keep_spec spec = {0};
 
-	if (what)
-		status = decode_spec(what, row->body, &spec, &err);
+	if (vbd_object_kind_parse(row->kind, &spec.of) && keepable_of_kind(spec.of))
+		status = decode_spec(&spec, &err);
 	if (status == VBD_OK && row->owner[0])
-		spec.kept.origin.caller = vbd_callers_get(&daemon->callers, row->owner);
-	spec.kept.source = VBD_KEPT_FROM_API;
-	spec.kept.stored = true;
-	if (status == VBD_OK && (spec.kept.origin.caller || !row->owner[0]))
-		status = vbd_kept_add(daemon, &spec.kept, &unused, &err);
+		spec.origin.caller = vbd_callers_get(&daemon->callers, row->owner);
+	if (status == VBD_OK && (spec.origin.caller || !row->owner[0]))
+		status = vbd_kept_add(daemon, &spec, &unused, &err);
 	if (status != VBD_OK)
 		vbd_keeper_report_row(
 			daemon, row, err.status ? err.text : "this version can't keep it");

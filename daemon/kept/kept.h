@@ -51,13 +51,13 @@ struct vbd_kept_policy {
 
 struct vbd_held;
 
-/* An object that is to be kept. The texts are the caller's. */
+/* An object that is to be kept. The body is the caller's. */
 struct vbd_kept_spec {
 	enum vbd_object_kind of; /* VBD_KIND_LISTENER, _BUFFER or _CONNECTION */
 	enum vbd_kept_source source;
 	struct vbd_origin origin;
-	const char *name; /* never "" */
-	const char *body; /* JSON, without `keep` */
+	char name[VBD_NAME_BYTES]; /* never "" */
+	const char *body;	   /* JSON, without `keep` */
 	struct vbd_kept_policy policy;
 	bool stored; /* its row is in state_dir already */
 };

@@ -36,7 +36,7 @@ test("kept: --check-config decodes the lists, and names the line of a fault", LI
 		["buffers:\n- {name: a, size_bytes: 4K}\n- {name: b, size: 4K}\n", /verbsd\.yaml:3: buffers: .*size/],
 		["listeners:\n- addr: 0.0.0.0\n", /verbsd\.yaml:2: listeners: .*name/],
 		["connections:\n- {name: a, dst_addr: x, dst_port: 1, reconnect: often}\n", /verbsd\.yaml:2: connections: .*reconnect/],
-		["buffers:\n- {name: a, size_bytes: 4K}\nlisteners:\n- {name: a, addr: '::'}\n", /verbsd\.yaml:4: the name a is in line 2/],
+		["buffers:\n- {name: a, size_bytes: 4K}\nlisteners:\n- {name: a, addr: '::'}\n", /verbsd\.yaml:4: listeners: the name a is in line 2/],
 		["buffers: {name: a}\n", /verbsd\.yaml:1: buffers: needs a list/],
 		["buffers:\n- 7\n", /verbsd\.yaml:2: buffers: an item is a mapping/],
 	]) {

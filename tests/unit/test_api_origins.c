@@ -341,18 +341,17 @@ static void keep(struct rest *rest, enum vbd_object_kind of, const struct vbd_or
 	const char *body, const char *caller)
 {
 	struct vbd_daemon *daemon = rest->svc->daemon;
-	char name[64], filled[512];
+	char filled[512];
 	struct vbd_kept_spec spec = {.of = of,
 		.source = VBD_KEPT_FROM_API,
 		.origin = *origin,
-		.name = name,
 		.body = filled,
 		.policy = {VBD_RECONNECT_ALWAYS, 10, 20}};
 	struct vbd_kept *kept;
 
-	(void)snprintf(name, sizeof(name), "%d-%s", of, caller);
-	name[0] = 'k';
-	fill(body, name, filled, sizeof(filled));
+	(void)snprintf(spec.name, sizeof(spec.name), "%d-%s", of, caller);
+	spec.name[0] = 'k';
+	fill(body, spec.name, filled, sizeof(filled));
 	assert_int_equal(vbd_kept_add(daemon, &spec, &kept, &rest->svc->err), VBD_OK);
 }
 
