@@ -142,28 +142,10 @@ static bool is_ending(enum vbd_conn_state state)
 	return state == VBD_CONN_DRAINING || vbd_conn_state_terminal(state);
 }
 
-static void reply_gone(struct vbd_request *req, enum vbd_goal goal)
-{
-	if (goal == VBD_GOAL_DELETED)
-		vbd_reply_empty(req, 204);
-	else
-		vbd_task_reply_gone(req, &vbd_connection_task);
-}
-
 static bool goal_is_reached(const struct vbd_conn *conn, enum vbd_goal goal)
 {
-	switch (goal) {
-	case VBD_GOAL_ESTABLISHED:
-		return conn->state == VBD_CONN_ESTABLISHED;
-	case VBD_GOAL_OPEN:
-	case VBD_GOAL_STEPPED:
-		return !is_ending(conn->state) && !vbd_conn_stepping(conn);
-	case VBD_GOAL_ENDED:
-		return vbd_conn_state_terminal(conn->state);
-	case VBD_GOAL_DELETED:
-		break;
-	}
-	return false;
+	return goal == VBD_GOAL_ESTABLISHED ? conn->state == VBD_CONN_ESTABLISHED
+					    : !is_ending(conn->state) && !vbd_conn_stepping(conn);
 }
 
 /* True if the answer is the error that ends the connection. The answer waits for the end, so that
@@ -173,8 +155,6 @@ static bool ended_before_goal(const struct state_waiter *waiter, enum vbd_wake w
 {
 	enum vbd_conn_state state = waiter->connection->conn->state;
 
-	if (waiter->goal == VBD_GOAL_ENDED || waiter->goal == VBD_GOAL_DELETED)
-		return false;
 	if (!vbd_conn_state_terminal(state) && !(why == VBD_WAKE_TIMEOUT && is_ending(state)))
 		return false;
 	return waiter->waiter.req->wait_asked || waiter->goal != VBD_GOAL_ESTABLISHED;
@@ -204,7 +184,7 @@ static void answer_state(struct vbd_waiter *base, enum vbd_wake why)
 	bool reached;
 
 	if (why == VBD_WAKE_OBJECT_GONE) {
-		reply_gone(req, waiter->goal);
+		vbd_task_reply_gone(req, &vbd_connection_task);
 		return;
 	}
 	if (ended_before_goal(waiter, why)) {
@@ -305,47 +285,6 @@ void vbd_reject_connection(struct vbd_request *req)
 		vbd_connection_reject(connection, &data,
 			input.reason == REJECT_VENDOR_OPTION_NOT_SUPPORTED, &req->err) == VBD_OK)
 		vbd_task_reply(req, 200, &vbd_connection_task, connection);
-}
-
-void vbd_close_connection(struct vbd_request *req)
-{
-	struct vbd_connection *connection;
-
-	if (vbd_record_end(req, &vbd_connection_task))
-		return;
-	connection = vbd_request_connection(req);
-	if (!connection)
-		return;
-	vbd_connection_close(connection);
-	vbd_kept_rest(vbd_kept_of(&connection->object));
-	vbd_connection_wait(req, connection, VBD_GOAL_ENDED, 200, false);
-}
-
-static void await_deletion(struct vbd_request *req, struct vbd_object *object, void *arg)
-{
-	(void)arg;
-	if (object)
-		vbd_connection_wait(req, VBD_CONTAINER_OF(object, struct vbd_connection, object),
-			VBD_GOAL_DELETED, 204, false);
-	else
-		vbd_reply_empty(req, 204);
-}
-
-void vbd_delete_connection(struct vbd_request *req)
-{
-	struct vbd_connection *connection;
-	uint64_t ticket;
-
-	if (vbd_record_remove(req, &vbd_connection_task) ||
-		vbd_keep_remove(req, VBD_KIND_CONNECTION))
-		return;
-	connection = vbd_request_connection(req);
-	if (!connection)
-		return;
-	ticket = vbd_kept_drop(vbd_kept_of(&connection->object));
-	vbd_keep_answer(req, ticket,
-		vbd_object_delete(&connection->object) ? NULL : &connection->object, await_deletion,
-		NULL);
 }
 
 /* --- the timeline ---------------------------------------------------------------------------- */

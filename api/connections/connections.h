@@ -53,8 +53,6 @@ enum vbd_goal {
 	VBD_GOAL_ESTABLISHED,
 	VBD_GOAL_OPEN,	  /* bring-up by hand: the QP exists */
 	VBD_GOAL_STEPPED, /* bring-up by hand: the requested step is done */
-	VBD_GOAL_ENDED,
-	VBD_GOAL_DELETED,
 };
 
 /** vbd_request_connection - as vbd_task_find(), for a connection */

@@ -120,35 +120,17 @@ static void reply_deleted(struct vbd_request *req, void *arg)
 }
 
 /* The next request may want the port of the listener. */
-static void answer_port_free(struct vbd_request *req, struct vbd_object *object, void *id_number)
+static void answer_port_free(struct vbd_request *req)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	const struct vbd_wait wait = {.is_over = call_has_ended,
 		.on = daemon->fabric->calls,
-		.number = (uintptr_t)id_number,
+		.number = vbd_calls_newest_id(daemon->fabric->calls),
 		.watches = &daemon->id_watches,
 		.most_ms = PORT_FREE_MS};
 
-	(void)object;
 	if (vbd_request_wait(req, &wait, reply_deleted, NULL, NULL) != VBD_OK)
 		vbd_reply_empty(req, 204);
-}
-
-void vbd_delete_listener(struct vbd_request *req)
-{
-	struct vbd_listener *listener;
-	uintptr_t id_number;
-	uint64_t ticket;
-
-	if (vbd_keep_remove(req, VBD_KIND_LISTENER))
-		return;
-	listener = vbd_task_find(req, &vbd_listener_task);
-	if (!listener)
-		return;
-	ticket = vbd_kept_drop(vbd_kept_of(&listener->object));
-	vbd_listener_delete(listener);
-	id_number = (uintptr_t)vbd_calls_newest_id(vbd_request_daemon(req)->fabric->calls);
-	vbd_keep_answer(req, ticket, NULL, answer_port_free, (void *)id_number);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -344,6 +326,7 @@ const struct vbd_task_kind vbd_listener_task = {
 	.gone = "the listener was deleted in the meantime",
 	.is_idle = is_idle,
 	.remove = delete_listener,
+	.answer_gone = answer_port_free,
 	.page.members = vbd_listener_members,
 	.page.columns = listener_columns,
 	.page.states = VBD_PAGE_STATES(VBD_LISTENER_STATE_MAP),

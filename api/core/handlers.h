@@ -30,23 +30,18 @@ vbd_handler vbd_create_keepable, vbd_create_by_hand;
  * done. */
 vbd_handler vbd_delete_selected, vbd_cancel_selected, vbd_label_selected;
 
-/** vbd_delete_shared - delete the PD, CQ or SRQ of the path: 204; an error lists its users */
-vbd_handler vbd_delete_shared;
-
 /* The handlers of the other routes, by kind. */
-vbd_handler vbd_delete_buffer, vbd_get_buffer_data, vbd_open_buffer_data, vbd_put_buffer_data,
-	vbd_get_buffer_fd, vbd_get_buffer_checksum, vbd_create_connection_batch,
-	vbd_create_transfer_batch, vbd_delete_connection, vbd_list_timeline, vbd_accept_connection,
-	vbd_reject_connection, vbd_close_connection, vbd_set_remote, vbd_set_qp_state,
-	vbd_list_messages, vbd_send_message, vbd_delete_messages, vbd_delete_listener,
+vbd_handler vbd_get_buffer_data, vbd_open_buffer_data, vbd_put_buffer_data, vbd_get_buffer_fd,
+	vbd_get_buffer_checksum, vbd_create_connection_batch, vbd_create_transfer_batch,
+	vbd_list_timeline, vbd_accept_connection, vbd_reject_connection, vbd_set_remote,
+	vbd_set_qp_state, vbd_list_messages, vbd_send_message, vbd_delete_messages,
 	vbd_patch_listener, vbd_list_events, vbd_stream_events, vbd_create_transfer,
 	vbd_list_glossary, vbd_get_glossary, vbd_explain_one, vbd_get_reachability, vbd_get_caller,
 	vbd_patch_cq, vbd_get_drain, vbd_post_drain, vbd_delete_drain, vbd_create_ud_endpoint,
 	vbd_list_ud_endpoint_messages, vbd_send_ud_endpoint_message,
-	vbd_delete_ud_endpoint_messages, vbd_delete_kept_object, vbd_get_page, vbd_get_asset,
-	vbd_get_livez, vbd_get_readyz, vbd_get_index, vbd_get_contract, vbd_get_extra_contract,
-	vbd_get_stats, vbd_get_traffic, vbd_get_metrics, vbd_create_srq, vbd_patch_srq,
-	vbd_get_devices;
+	vbd_delete_ud_endpoint_messages, vbd_get_page, vbd_get_asset, vbd_get_livez, vbd_get_readyz,
+	vbd_get_index, vbd_get_contract, vbd_get_extra_contract, vbd_get_stats, vbd_get_traffic,
+	vbd_get_metrics, vbd_create_srq, vbd_patch_srq, vbd_get_devices;
 
 struct vbd_config_changes;
 

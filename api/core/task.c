@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "daemon/core/devices.h"
 #include "daemon/observe/explain.h"
+#include "daemon/store/keeper.h"
 
 /* An answer waits so long for the facts of its cause: a question to the host of a silent peer takes
  * 1.5 s. */
@@ -411,20 +412,68 @@ void vbd_task_create(struct vbd_request *req)
 		vbd_task_created(req, kind, task);
 }
 
+/* Answer with `err` of the request, and the users of the object. */
+static void reply_in_use(struct vbd_request *req, const struct vbd_users *users)
+{
+	const char *paths[VBD_USERS_SHOWN_MAX];
+	const struct vbd_problem_extra extra = {.users = paths, .n_users = users->shown};
+	struct vbd_error told = req->err;
+
+	for (size_t i = 0; i < users->shown; i++)
+		paths[i] = users->paths[i];
+	if (users->hidden)
+		(void)snprintf(told.text, sizeof(told.text), "%.180s; %zu of other callers",
+			req->err.text, users->hidden);
+	vbd_reply_problem_extra(req, &told, &extra);
+}
+
+static void answer_deleted(struct vbd_request *req, struct vbd_object *object, void *arg)
+{
+	const struct vbd_task_kind *kind = arg;
+
+	if (object)
+		await_task(req, kind, object, NULL, req->wait_ms);
+	else if (kind->answer_gone)
+		kind->answer_gone(req);
+	else
+		vbd_reply_empty(req, 204);
+}
+
+static bool remove_task(
+	struct vbd_request *req, const struct vbd_task_kind *kind, struct vbd_object *task)
+{
+	struct vbd_users users;
+
+	if (kind->remove(task, &req->err) == VBD_OK)
+		return true;
+	if (kind->users) {
+		kind->users(task, req->caller, &users);
+		reply_in_use(req, &users);
+	}
+	return false;
+}
+
 void vbd_task_delete(struct vbd_request *req)
 {
 	const struct vbd_task_kind *kind = req->route->task;
-	void *task;
+	const struct vbd_daemon *daemon = vbd_request_daemon(req);
+	uint64_t before = vbd_keeper_newest_ticket(daemon), ticket;
+	struct vbd_object *task;
+	struct vbd_kept *kept;
+	bool gone = true;
 
-	if (vbd_record_remove(req, kind))
+	if (vbd_record_remove(req, kind) || vbd_keep_remove(req, kind->kind))
 		return;
 	task = vbd_task_find(req, kind);
-	if (!task || (kind->remove && kind->remove(task, &req->err) != VBD_OK))
+	kept = task ? vbd_kept_of(task) : NULL;
+	if (!task || (kind->remove && !remove_task(req, kind, task)))
 		return;
-	if (kind->remove || vbd_object_delete(task))
-		vbd_reply_empty(req, 204);
-	else
-		await_task(req, kind, task, NULL, req->wait_ms);
+	(void)vbd_kept_drop(kept);
+	if (!kind->remove)
+		gone = vbd_object_delete(task);
+	ticket = vbd_keeper_newest_ticket(daemon);
+	vbd_keep_answer(req, ticket == before ? VBD_TICKET_NONE : ticket, gone ? NULL : task,
+		answer_deleted, (void *)kind);
 }
 
 void vbd_task_cancel(struct vbd_request *req)
@@ -438,19 +487,6 @@ void vbd_task_cancel(struct vbd_request *req)
 	if (!task)
 		return;
 	vbd_object_cancel(task);
+	vbd_kept_rest(vbd_kept_of(task));
 	await_task(req, kind, task, answer_cancellation, req->wait_ms);
-}
-
-void vbd_reply_in_use(struct vbd_request *req, const struct vbd_users *users)
-{
-	const char *paths[VBD_USERS_SHOWN_MAX];
-	const struct vbd_problem_extra extra = {.users = paths, .n_users = users->shown};
-	struct vbd_error told = req->err;
-
-	for (size_t i = 0; i < users->shown; i++)
-		paths[i] = users->paths[i];
-	if (users->hidden)
-		(void)snprintf(told.text, sizeof(told.text), "%.180s; %zu of other callers",
-			req->err.text, users->hidden);
-	vbd_reply_problem_extra(req, &told, &extra);
 }

@@ -39,6 +39,11 @@ struct vbd_task_kind {
 	bool (*is_idle)(const void *task);
 	/* Delete the object at once, or say why not; NULL: vbd_object_delete(). */
 	enum vbd_status (*remove)(struct vbd_object *object, struct vbd_error *err);
+	/* What uses an object that `remove` did not delete; NULL: nothing can. */
+	void (*users)(const struct vbd_object *object, const struct vbd_caller *caller,
+		struct vbd_users *ret_users);
+	/* Answer when the object is gone; NULL: 204 at once. */
+	void (*answer_gone)(struct vbd_request *req);
 	struct vbd_page_source page; /* states, columns and encoder of the objects */
 };
 
@@ -100,15 +105,19 @@ void vbd_task_get(struct vbd_request *req);
  * kind has no `done`; for `create` of a route */
 void vbd_task_create(struct vbd_request *req);
 
-/** vbd_task_delete - delete the object of the path, and end it before if need be: 204 when it is
- * gone, 202 while it goes; for a kind with `remove`, which may refuse, 204 or the error */
+/** vbd_task_delete - delete the object of the path, and end it before if need be, and keep it no
+ * longer: 204 when it is gone, 202 while it goes; for a kind with `remove`, which may refuse, 204
+ * or the error, with the users of the object as far as the caller sees them */
 void vbd_task_delete(struct vbd_request *req);
 
-/** vbd_task_cancel - end the task of the path, which stays: 200 when it has ended, 202 before */
+/** vbd_task_cancel - end the object of the path, which stays: 200 when it has ended, 202 before; if
+ * it is kept, nothing makes it again until the next start */
 void vbd_task_cancel(struct vbd_request *req);
 
-/** vbd_remove_shared - `remove` of PDs, CQs and SRQs */
+/** vbd_remove_shared, vbd_users_of_shared - `remove` and `users` of PDs, CQs and SRQs */
 enum vbd_status vbd_remove_shared(struct vbd_object *object, struct vbd_error *err);
+void vbd_users_of_shared(const struct vbd_object *object, const struct vbd_caller *caller,
+	struct vbd_users *ret_users);
 
 /**
  * vbd_task_answer - answer the POST of @task: 201 when it is done, 202 when the wait is over
@@ -148,10 +157,6 @@ void vbd_task_reply_ended(struct vbd_request *req, const struct vbd_object *obje
 /** vbd_task_reply_gone - answer that the object ended while the request waited, and whether it is
  * kept all the same, as when verbsd stops */
 void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind);
-
-/** vbd_reply_in_use - answer with `err` of the request and the users of an object, as far as the
- * caller sees them */
-void vbd_reply_in_use(struct vbd_request *req, const struct vbd_users *users);
 
 /* --- records of earlier runs ----------------------------------------------------------------- */
 

@@ -70,15 +70,6 @@ static void encode_kept(struct vbd_encoder *out, const void *item)
 	vbd_put_time(out, "created_at", kept->object.created_ns);
 }
 
-void vbd_delete_kept_object(struct vbd_request *req)
-{
-	struct vbd_kept *kept = vbd_task_find(req, &vbd_kept_object_task);
-
-	if (!kept)
-		return;
-	vbd_keep_answer(req, vbd_kept_drop(kept), NULL, vbd_keep_answer_deleted, NULL);
-}
-
 /* --- list ------------------------------------------------------------------------------------ */
 
 VBD_PAGE_NUMBER(by_state, struct vbd_kept, state)

@@ -56,26 +56,6 @@ static void encode_buffer(struct vbd_encoder *out, const void *item)
 		vbd_put_null(out, "error");
 }
 
-void vbd_delete_buffer(struct vbd_request *req)
-{
-	struct vbd_buffer *buffer;
-	struct vbd_kept *kept;
-	struct vbd_users users;
-
-	if (vbd_keep_remove(req, VBD_KIND_BUFFER))
-		return;
-	buffer = vbd_task_find(req, &vbd_buffer_task);
-	if (!buffer)
-		return;
-	kept = vbd_kept_of(&buffer->object);
-	if (vbd_buffer_delete(buffer, &req->err) == VBD_OK) {
-		vbd_keep_answer(req, vbd_kept_drop(kept), NULL, vbd_keep_answer_deleted, NULL);
-		return;
-	}
-	vbd_buffer_users_of(buffer, req->caller, &users);
-	vbd_reply_in_use(req, &users);
-}
-
 /* --- creation -------------------------------------------------------------------------------- */
 
 struct buffer_create {
@@ -138,6 +118,13 @@ static enum vbd_status delete_buffer(struct vbd_object *object, struct vbd_error
 	return vbd_buffer_delete(VBD_CONTAINER_OF(object, struct vbd_buffer, object), err);
 }
 
+static void find_users(const struct vbd_object *object, const struct vbd_caller *caller,
+	struct vbd_users *ret_users)
+{
+	vbd_buffer_users_of(
+		VBD_CONTAINER_OF(object, const struct vbd_buffer, object), caller, ret_users);
+}
+
 const struct vbd_task_kind vbd_buffer_task = {
 	.kind = VBD_KIND_BUFFER,
 	.gone = "the buffer was deleted in the meantime",
@@ -145,6 +132,7 @@ const struct vbd_task_kind vbd_buffer_task = {
 	.done = ~VBD_STATES(VBD_BUFFER_REGISTERING) & ~VBD_STATES(VBD_BUFFER_FAILED),
 	.failed = VBD_STATES(VBD_BUFFER_FAILED),
 	.remove = delete_buffer,
+	.users = find_users,
 	.page.members = vbd_buffer_members,
 	.page.columns = buffer_columns,
 	.page.states = VBD_PAGE_STATES(VBD_BUFFER_STATE_MAP),

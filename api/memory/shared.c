@@ -6,25 +6,19 @@
 #include "daemon/memory/shared.h"
 #include "rdma/data/worker.h"
 
-void vbd_delete_shared(struct vbd_request *req)
-{
-	struct vbd_shared *shared = vbd_task_find(req, req->route->task);
-	struct vbd_users users;
-
-	if (!shared)
-		return;
-	if (vbd_shared_delete(shared, req->caller, &users, &req->err) == VBD_OK)
-		vbd_reply_empty(req, 204);
-	else
-		vbd_reply_in_use(req, &users);
-}
-
 enum vbd_status vbd_remove_shared(struct vbd_object *object, struct vbd_error *err)
 {
 	struct vbd_users users;
 
 	return vbd_shared_delete(
 		VBD_CONTAINER_OF(object, struct vbd_shared, object), NULL, &users, err);
+}
+
+void vbd_users_of_shared(const struct vbd_object *object, const struct vbd_caller *caller,
+	struct vbd_users *ret_users)
+{
+	vbd_shared_users_of(
+		VBD_CONTAINER_OF(object, const struct vbd_shared, object), caller, ret_users);
 }
 
 /* --- protection domains ---------------------------------------------------------------------- */
@@ -77,6 +71,7 @@ const struct vbd_task_kind vbd_pd_task = {
 	.kind = VBD_KIND_PD,
 	.create = create_pd,
 	.remove = vbd_remove_shared,
+	.users = vbd_users_of_shared,
 	.page.members = vbd_pd_members,
 	.page.columns = pd_columns,
 	.page.encode = encode_pd,
@@ -190,6 +185,7 @@ const struct vbd_task_kind vbd_cq_task = {
 	.kind = VBD_KIND_CQ,
 	.create = create_cq,
 	.remove = vbd_remove_shared,
+	.users = vbd_users_of_shared,
 	.page.members = vbd_cq_members,
 	.page.columns = cq_columns,
 	.page.encode = encode_cq,

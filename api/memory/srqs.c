@@ -125,6 +125,7 @@ static const struct vbd_page_column srq_columns[] = {
 const struct vbd_task_kind vbd_srq_task = {
 	.kind = VBD_KIND_SRQ,
 	.remove = vbd_remove_shared,
+	.users = vbd_users_of_shared,
 	.page.members = vbd_srq_members,
 	.page.columns = srq_columns,
 	.page.encode = encode_srq,
