@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of a connection: reading the inbox, and sending the bytes of a request.
+ * Messages of a connection or an endpoint: reading the inbox, and sending the bytes of a request.
  */
-#include "api/connections/messages.h"
-
-#include "api/connections/connections.h"
 #include "api/core/common_json.h"
 #include "api/core/context.h"
 #include "api/core/handlers.h"
@@ -228,48 +225,36 @@ static bool reply_page(
 	return false;
 }
 
-/* --- the bytes of a request ------------------------------------------------------------------ */
-
-enum vbd_status vbd_message_decode(const struct vbd_message_input *input, uint8_t **ret_bytes,
-	uint32_t *ret_len_bytes, struct vbd_error *err)
-{
-	size_t len_bytes;
-	enum vbd_status status = vbd_codec_decode(input->data, (enum vbd_encoding)input->encoding,
-		VBD_MESSAGE_BYTES_MAX, "/data", ret_bytes, &len_bytes, err);
-
-	if (status == VBD_OK)
-		*ret_len_bytes = (uint32_t)len_bytes;
-	return status;
-}
-
-const uint32_t *vbd_message_imm(const struct vbd_message_input *input)
-{
-	return input->imm_seen ? &input->imm : NULL;
-}
-
 /* --- the inbox ------------------------------------------------------------------------------- */
+
+/* @object: a connection or an endpoint */
+static struct vbd_inbox *inbox_of(struct vbd_object *object)
+{
+	return vbd_registry_kind(object->registry) == VBD_KIND_CONNECTION
+		       ? &VBD_CONTAINER_OF(object, struct vbd_connection, object)->inbox
+		       : &VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object)->inbox;
+}
 
 struct inbox_waiter {
 	struct vbd_waiter waiter; /* first */
-	struct vbd_inbox_view view;
+	struct vbd_object *object;
 	struct message_query query;
 };
 
 static void answer_inbox(struct vbd_waiter *base, enum vbd_wake why)
 {
 	struct inbox_waiter *waiter = VBD_CONTAINER_OF(base, struct inbox_waiter, waiter);
-	struct vbd_error err = {0};
+	const struct vbd_inbox *inbox;
 
 	if (why == VBD_WAKE_OBJECT_GONE) {
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the %s was deleted in the meantime",
-			waiter->view.kind);
-		vbd_reply_problem(base->req, &err);
+		vbd_task_reply_gone(base->req, base->req->route->task);
 		return;
 	}
+	inbox = inbox_of(waiter->object);
 	/* An ended connection or endpoint receives nothing more. */
-	if (why == VBD_WAKE_TIMEOUT || vbd_inbox_newest(waiter->view.inbox) > waiter->query.after ||
-		waiter->view.over(waiter->view.owner))
-		base->handed_on = reply_page(base->req, waiter->view.inbox, &waiter->query);
+	if (why == VBD_WAKE_TIMEOUT || vbd_inbox_newest(inbox) > waiter->query.after ||
+		waiter->object->ended)
+		base->handed_on = reply_page(base->req, inbox, &waiter->query);
 }
 
 static enum vbd_status parse_list(
@@ -285,92 +270,92 @@ static enum vbd_status parse_list(
 	return status;
 }
 
-void vbd_reply_inbox(struct vbd_request *req, const struct vbd_inbox_view *view)
+void vbd_list_messages(struct vbd_request *req)
 {
 	struct inbox_waiter waiter = {
 		.waiter.answer = answer_inbox,
-		.view = *view,
+		.object = vbd_task_find(req, req->route->task),
 		.query = {.limit = 100, .encoding = VBD_ENCODING_AUTO},
 	};
 
-	if (parse_list(req, &waiter, &req->err) == VBD_OK)
-		vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, view->watches, req->wait_ms);
-}
-
-static bool connection_has_ended(const void *owner)
-{
-	const struct vbd_connection *connection = owner;
-
-	return vbd_conn_state_terminal(connection->conn->state);
-}
-
-void vbd_list_messages(struct vbd_request *req)
-{
-	struct vbd_connection *connection = vbd_request_connection(req);
-
-	if (!connection)
-		return;
-	vbd_reply_inbox(req, &(const struct vbd_inbox_view){
-				     .inbox = &connection->inbox,
-				     .watches = &connection->object.watches,
-				     .over = connection_has_ended,
-				     .owner = connection,
-				     .kind = "connection",
-			     });
-}
-
-enum vbd_status vbd_query_through(
-	const struct vbd_request *req, uint64_t *ret_through, struct vbd_error *err)
-{
-	if (!vbd_uri_param(&req->uri, "through"))
-		return vbd_error_input(err, VBD_E_MISSING_FIELD, "through",
-			"the parameter through is missing: the seq of the last message to delete");
-	return vbd_query_u64(req, "through", 1, INT64_MAX, ret_through, err);
+	if (waiter.object && parse_list(req, &waiter, &req->err) == VBD_OK)
+		vbd_waiter_run(
+			&waiter.waiter, sizeof(waiter), req, &waiter.object->watches, req->wait_ms);
 }
 
 void vbd_delete_messages(struct vbd_request *req)
 {
-	struct vbd_connection *connection = vbd_request_connection(req);
+	struct vbd_object *object = vbd_task_find(req, req->route->task);
 	uint64_t through = 0;
 
-	if (connection && vbd_query_through(req, &through, &req->err) == VBD_OK &&
-		vbd_inbox_delete(&connection->inbox, through, &req->err) == VBD_OK)
+	if (object && !vbd_uri_param(&req->uri, "through"))
+		(void)vbd_error_input(&req->err, VBD_E_MISSING_FIELD, "through",
+			"the parameter through is missing: the seq of the last message to delete");
+	else if (object &&
+		 vbd_query_u64(req, "through", 1, INT64_MAX, &through, &req->err) == VBD_OK &&
+		 vbd_inbox_delete(inbox_of(object), through, &req->err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 }
 
 /* --- sending --------------------------------------------------------------------------------- */
 
+/* The strings point into the document. */
 struct message_send {
-	struct vbd_message_input message;
+	struct vbd_transfer_spec to;
+	const char *data;
+	uint32_t encoding;
+	uint32_t imm;
+	bool imm_seen;
+	uint32_t timeout_ms;
 };
 
-static const struct vbd_field send_fields[] = {VBD_MESSAGE_FIELDS(struct message_send)};
+static const struct vbd_field send_fields[] = {
+	VBD_DESTINATION_FIELDS(struct message_send, to),
+	{VBD_FIELD(STRING, "data", struct message_send, data), .required = true, .max = 131072,
+		.raw = true},
+	{VBD_FIELD(ENUM, "encoding", struct message_send, encoding), .names = vbd_encoding_names,
+		.n_names = VBD_ENCODING_AUTO},
+	{VBD_FIELD(UINT, "imm", struct message_send, imm), .max = UINT32_MAX,
+		VBD_FIELD_SEEN(struct message_send, imm_seen)},
+	{VBD_FIELD(UINT, "timeout_ms", struct message_send, timeout_ms), .min = 1, .max = 3600000},
+};
 
-static enum vbd_status send_message(struct vbd_request *req, struct vbd_connection *connection,
-	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+/* The first members, of a datagram only. */
+#define DESTINATION_FIELDS 2
+
+static enum vbd_status decode_send(struct vbd_request *req, struct vbd_object *object,
+	struct message_send *input, struct vbd_error *err)
 {
-	struct message_send input = {.message = VBD_MESSAGE_INPUT_DEFAULT};
-	const struct vbd_transfer_spec to = {
-		.origin = vbd_request_origin(req), .qp = &connection->conn->qp};
-	uint32_t len_bytes;
-	uint8_t *bytes;
-	enum vbd_status status = vbd_request_decode(req, VBD_FIELDS(send_fields), &input, err);
+	size_t skipped = 0;
 
-	if (status == VBD_OK)
-		status = vbd_message_decode(&input.message, &bytes, &len_bytes, err);
-	if (status != VBD_OK)
-		return status;
-	status = vbd_transfer_send(vbd_request_daemon(req), &to, bytes, len_bytes,
-		vbd_message_imm(&input.message), input.message.timeout_ms, ret_record, err);
-	free(bytes);
-	return status;
+	if (vbd_registry_kind(object->registry) == VBD_KIND_CONNECTION) {
+		skipped = DESTINATION_FIELDS;
+		input->to.qp = &VBD_CONTAINER_OF(object, struct vbd_connection, object)->conn->qp;
+	} else {
+		input->to.qp =
+			&VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object)->endpoint->qp;
+	}
+	return vbd_request_decode_found(
+		req, &send_fields[skipped], VBD_ARRAY_LEN(send_fields) - skipped, input, err);
 }
 
 void vbd_send_message(struct vbd_request *req)
 {
-	struct vbd_connection *connection = vbd_request_connection(req);
-	struct vbd_transfer_record *record;
+	struct vbd_object *object = vbd_task_find(req, req->route->task);
+	struct message_send input = {.to.origin = vbd_request_origin(req),
+		.encoding = VBD_ENCODING_TEXT,
+		.timeout_ms = 30000};
+	struct vbd_transfer_record *transfer;
+	size_t len_bytes;
+	uint8_t *bytes;
 
-	if (connection && send_message(req, connection, &record, &req->err) == VBD_OK)
-		vbd_task_answer(req, &vbd_transfer_task, record);
+	if (!object || decode_send(req, object, &input, &req->err) != VBD_OK ||
+		vbd_codec_decode(input.data, (enum vbd_encoding)input.encoding,
+			VBD_MESSAGE_BYTES_MAX, "/data", &bytes, &len_bytes, &req->err) != VBD_OK)
+		return;
+	if (vbd_transfer_send(vbd_request_daemon(req), &input.to, bytes, (uint32_t)len_bytes,
+		    input.imm_seen ? &input.imm : NULL, input.timeout_ms, &transfer,
+		    &req->err) == VBD_OK)
+		vbd_task_answer(req, &vbd_transfer_task, transfer);
+	free(bytes);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Endpoints of datagrams, and their messages.
- */
-#include "api/connections/messages.h"
 #include "api/core/common_json.h"
 #include "api/core/context.h"
 #include "api/core/handlers.h"
 #include "api/core/qp_params.h"
-#include "api/work/transfers.h"
-#include "daemon/work/transfers.h"
+#include "daemon/datagrams/endpoints.h"
 
 /* --- one endpoint ---------------------------------------------------------------------------- */
 
@@ -194,78 +189,6 @@ void vbd_create_ud_endpoint(struct vbd_request *req)
 	if (decode_create(req, &spec, &req->err) == VBD_OK &&
 		vbd_endpoint_create(vbd_request_daemon(req), &spec, &record, &req->err) == VBD_OK)
 		vbd_task_answer_made(req, &vbd_ud_endpoint_task, record);
-}
-
-/* --- messages -------------------------------------------------------------------------------- */
-
-static bool endpoint_has_ended(const void *owner)
-{
-	return ((const struct vbd_endpoint_record *)owner)->object.ended;
-}
-
-void vbd_list_ud_endpoint_messages(struct vbd_request *req)
-{
-	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_ud_endpoint_task);
-
-	if (!record)
-		return;
-	vbd_reply_inbox(req, &(const struct vbd_inbox_view){
-				     .inbox = &record->inbox,
-				     .watches = &record->object.watches,
-				     .over = endpoint_has_ended,
-				     .owner = record,
-				     .kind = "ud_endpoint",
-			     });
-}
-
-void vbd_delete_ud_endpoint_messages(struct vbd_request *req)
-{
-	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_ud_endpoint_task);
-	uint64_t through = 0;
-
-	if (record && vbd_query_through(req, &through, &req->err) == VBD_OK &&
-		vbd_inbox_delete(&record->inbox, through, &req->err) == VBD_OK)
-		vbd_reply_empty(req, 204);
-}
-
-struct message_send {
-	struct vbd_transfer_spec to;
-	struct vbd_message_input message;
-};
-
-static const struct vbd_field send_fields[] = {
-	VBD_DESTINATION_FIELDS(struct message_send, to),
-	VBD_MESSAGE_FIELDS(struct message_send),
-};
-
-static enum vbd_status send_message(struct vbd_request *req, struct vbd_endpoint_record *record,
-	struct vbd_transfer_record **ret_transfer, struct vbd_error *err)
-{
-	struct message_send input = {
-		.to = {.origin = vbd_request_origin(req), .qp = &record->endpoint->qp},
-		.message = VBD_MESSAGE_INPUT_DEFAULT};
-	uint32_t len_bytes;
-	uint8_t *bytes;
-	enum vbd_status status =
-		vbd_request_decode_found(req, VBD_FIELDS(send_fields), &input, err);
-
-	if (status == VBD_OK)
-		status = vbd_message_decode(&input.message, &bytes, &len_bytes, err);
-	if (status != VBD_OK)
-		return status;
-	status = vbd_transfer_send(vbd_request_daemon(req), &input.to, bytes, len_bytes,
-		vbd_message_imm(&input.message), input.message.timeout_ms, ret_transfer, err);
-	free(bytes);
-	return status;
-}
-
-void vbd_send_ud_endpoint_message(struct vbd_request *req)
-{
-	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_ud_endpoint_task);
-	struct vbd_transfer_record *transfer;
-
-	if (record && send_message(req, record, &transfer, &req->err) == VBD_OK)
-		vbd_task_answer(req, &vbd_transfer_task, transfer);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

@@ -3,6 +3,7 @@
 #include "api/connections/connections.h"
 #include "api/core/context.h"
 #include "api/core/handlers.h"
+#include "api/core/task.h"
 #include "tests/unit/svc.h"
 
 #define MIB   1048576
@@ -87,7 +88,8 @@ static struct vbd_buffer *filled_buffer(struct svc *svc, int byte)
 
 static void get(struct svc *svc, const struct vbd_connection *connection, const char *query)
 {
-	static const struct vbd_route route = {.role = VBD_ROLE_OPERATE};
+	static const struct vbd_route route = {
+		.role = VBD_ROLE_OPERATE, .task = &vbd_connection_task};
 	static char target[128];
 	struct vbd_error err = {0};
 
