@@ -36,7 +36,8 @@ void vbd_keep_answer(struct vbd_request *req, uint64_t ticket, struct vbd_object
 		.id = object ? object->id : 0,
 		.answer = answer,
 		.arg = arg};
-	struct keep_answer *later = malloc(sizeof(*later));
+	bool waits = vbd_keeper_will_have(vbd_request_daemon(req)->keeper, ticket);
+	struct keep_answer *later = waits ? malloc(sizeof(*later)) : NULL;
 
 	req->acted = true;
 	if (later)
