@@ -3,7 +3,6 @@
 #include "api/core/context.h"
 #include "api/core/handlers.h"
 #include "api/core/keep.h"
-#include "api/http/waiter.h"
 #include "base/clock.h"
 #include "daemon/core/batch.h"
 #include "daemon/memory/shared.h"
@@ -40,7 +39,7 @@ struct item {
 };
 
 struct selection {
-	struct vbd_in_turns turns; /* first; they look for the objects */
+	struct vbd_request *req; /* parked */
 	struct query query;
 	struct vbd_registry *registries;   /* of the daemon */
 	uint64_t last_ids[VBD_KIND_COUNT]; /* later objects came after the request */
@@ -105,7 +104,7 @@ static void reply_and_free(struct selection *selection)
 	vbd_put_u64(&out, "pending", selection->pending);
 	vbd_put_u64(&out, "failed", selection->failures.total);
 	vbd_put_failures(&out, "failures", &selection->failures);
-	vbd_reply_json(selection->turns.req, selection->pending ? 202 : 200, &out);
+	vbd_reply_json(selection->req, selection->pending ? 202 : 200, &out);
 	free_selection(selection);
 }
 
@@ -136,7 +135,7 @@ static void watch_object(struct item *item, struct vbd_object *object)
 static enum vbd_status label_object(
 	const struct selection *selection, struct vbd_object *object, struct vbd_error *err)
 {
-	const json_t *patch = json_object_get(selection->turns.req->json, "labels");
+	const json_t *patch = json_object_get(selection->req->json, "labels");
 	struct vbd_labels *labels = NULL;
 	enum vbd_status status = vbd_labels_patch(object->labels, patch, &labels, err);
 
@@ -155,7 +154,7 @@ static void apply_action(struct item *item, struct vbd_object *object)
 	struct vbd_error err = {0};
 
 	if (record) {
-		(void)vbd_keep_drop_record(selection->turns.req, record);
+		(void)vbd_keep_drop_record(selection->req, record);
 		vbd_record_delete(record);
 	} else if (selection->action == LABELS) {
 		if (label_object(selection, object, &err) != VBD_OK)
@@ -212,10 +211,9 @@ static void apply_to_some(struct selection *selection)
 }
 
 /* Objects of the next kind may be in use by those that are pending. */
-static void run_turn(void *arg)
+static void apply_to_all(struct selection *selection)
 {
-	struct selection *selection = arg;
-	struct vbd_request *req = selection->turns.req;
+	struct vbd_request *req = selection->req;
 	bool is_last = selection->at == selection->count;
 
 	if ((is_last || selection->items[selection->at].kind != selection->treated_kind) &&
@@ -357,7 +355,7 @@ static bool is_selected(const struct selection *selection, const struct vbd_obje
 	return !needs_no_cancel(selection, object) &&
 	       !(selection->action == DELETES && vbd_shared_is_own(object)) &&
 	       vbd_labels_match(object->labels, &selection->query.labels) &&
-	       vbd_caller_may_change(selection->turns.req->caller, object->owner);
+	       vbd_caller_may_change(selection->req->caller, object->owner);
 }
 
 static void add_item(struct selection *selection, uint64_t id)
@@ -413,48 +411,25 @@ static bool select_part(struct selection *selection)
 	return selection->at_kind == VBD_KIND_COUNT;
 }
 
-static enum vbd_status begin_action(struct selection *selection, struct vbd_error *err)
+static void run_turn(void *arg)
 {
-	struct vbd_request *req = selection->turns.req;
-	enum vbd_status status = vbd_timer_create(
-		vbd_request_daemon(req)->loop, run_turn, selection, &selection->timer, err);
+	struct selection *selection = arg;
 
-	if (status == VBD_OK)
-		status = vbd_request_park(req, 0, NULL, on_client_gone, selection, err);
-	if (status != VBD_OK)
-		return status;
-	req->acted = true;
-	vbd_timer_set(selection->timer, 0);
-	return VBD_OK;
-}
-
-static bool select_and_begin(struct vbd_in_turns *self)
-{
-	struct selection *selection = VBD_CONTAINER_OF(self, struct selection, turns);
-	struct vbd_request *req = self->req;
-	struct vbd_error err = {0};
-
-	if (!select_part(selection))
-		return false;
-	if (selection->query.dry_run) {
+	if (!select_part(selection)) {
+		vbd_timer_set(selection->timer, 0);
+	} else if (selection->query.dry_run) {
 		reply_and_free(selection);
-	} else if (begin_action(selection, &err) != VBD_OK) {
-		free_selection(selection);
-		vbd_reply_problem(req, &err);
+	} else {
+		selection->req->acted = true;
+		apply_to_all(selection);
 	}
-	return true;
-}
-
-static void drop_selection(struct vbd_in_turns *self)
-{
-	free_selection(VBD_CONTAINER_OF(self, struct selection, turns));
 }
 
 static enum vbd_status select_one(struct selection *selection, struct vbd_error *err)
 {
 	const struct vbd_object *object =
 		vbd_registry_find_for(&selection->registries[selection->at_kind],
-			selection->turns.req->caller, selection->query.ref, VBD_TO_CHANGE, err);
+			selection->req->caller, selection->query.ref, VBD_TO_CHANGE, err);
 
 	if (!object)
 		return err->status;
@@ -479,9 +454,9 @@ static size_t count_all(
 	return count;
 }
 
-static enum vbd_status create_selection(struct vbd_request *req, enum action action,
-	struct selection **ret_selection, struct vbd_error *err)
+static void run_selection(struct vbd_request *req, enum action action)
 {
+	struct vbd_error *err = &req->err;
 	struct vbd_registry *registries = vbd_request_daemon(req)->registries;
 	uint64_t last_ids[VBD_KIND_COUNT];
 	struct query query = {.all = 0};
@@ -489,13 +464,14 @@ static enum vbd_status create_selection(struct vbd_request *req, enum action act
 	enum vbd_status status = parse_query(req, action, &query, err);
 
 	if (status != VBD_OK)
-		return status;
+		return;
 	selection = calloc(1, sizeof(*selection) + count_all(registries, query.kinds, last_ids) *
 							   sizeof(selection->items[0]));
-	if (!selection)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the selected objects");
-	selection->turns = (struct vbd_in_turns){
-		.req = req, .go_on = select_and_begin, .drop = drop_selection};
+	if (!selection) {
+		(void)vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the selected objects");
+		return;
+	}
+	selection->req = req;
 	selection->query = query;
 	selection->registries = registries;
 	memcpy(selection->last_ids, last_ids, sizeof(last_ids));
@@ -503,19 +479,15 @@ static enum vbd_status create_selection(struct vbd_request *req, enum action act
 	selection->wait_until_ns = vbd_clock_mono_ns() + req->wait_ms * VBD_NS_PER_MS;
 	go_to_next_kind(selection);
 	status = query.ref ? select_one(selection, err) : VBD_OK;
+	if (status == VBD_OK)
+		status = vbd_timer_create(
+			vbd_request_daemon(req)->loop, run_turn, selection, &selection->timer, err);
+	if (status == VBD_OK)
+		status = vbd_request_park(req, 0, NULL, on_client_gone, selection, err);
 	if (status != VBD_OK)
-		free(selection);
+		free_selection(selection);
 	else
-		*ret_selection = selection;
-	return status;
-}
-
-static void run_selection(struct vbd_request *req, enum action action)
-{
-	struct selection *selection;
-
-	if (create_selection(req, action, &selection, &req->err) == VBD_OK)
-		vbd_in_turns_run(&selection->turns, &vbd_request_daemon(req)->turns);
+		vbd_timer_set(selection->timer, 0);
 }
 
 void vbd_delete_selected(struct vbd_request *req)
