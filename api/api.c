@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api.h"
 
-#include "api/connections/connections.h"
 #include "api/core/context.h"
 #include "api/core/handlers.h"
 #include "api/core/keep.h"
 #include "api/core/task.h"
-#include "daemon/connections/connections.h"
 #include "daemon/store/keeper.h"
 
 /* --- objects of all kinds -------------------------------------------------------------------- */
@@ -28,18 +26,11 @@ char *vbd_record_encode(const struct vbd_object *object)
 static bool await_object(
 	struct vbd_request *req, const struct vbd_task_kind *kind, struct vbd_object *object)
 {
-	struct vbd_connection *connection;
-
-	if (kind->done) {
+	if (kind->done)
 		vbd_task_answer(req, kind, object);
-		return true;
-	}
-	if (kind != &vbd_connection_task)
-		return false;
-	connection = VBD_CONTAINER_OF(object, struct vbd_connection, object);
-	vbd_connection_wait(req, connection,
-		connection->conn->manual ? VBD_GOAL_OPEN : VBD_GOAL_ESTABLISHED, 201, true);
-	return true;
+	else if (kind->answer)
+		kind->answer(req, object);
+	return kind->done || kind->answer;
 }
 
 /* Let a repeat of a POST wait for the object at @path, as the POST did; false if @path is no open

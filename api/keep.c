@@ -20,7 +20,7 @@ static const char *const reconnect_names[] = {VBD_RECONNECT_MAP(VBD_ENUM_NAME)};
 
 /* --- the members ----------------------------------------------------------------------------- */
 
-/* What a body says of how the object is kept. */
+/* The members of a body that say how the object is kept. */
 struct keep_input {
 	struct vbd_kept_spec spec;
 	bool keep;
@@ -116,14 +116,6 @@ struct making {
 typedef enum vbd_status (*make_fn)(
 	const struct making *making, struct vbd_object **ret_object, struct vbd_error *err);
 
-/* A kind that can be kept. */
-struct keepable {
-	enum vbd_object_kind of;
-	const char *list; /* key of the configuration file, and plural of the kind */
-	make_fn make;
-	void (*answer)(struct vbd_request *req, struct vbd_object *object);
-};
-
 static enum vbd_status make_listener(
 	const struct making *making, struct vbd_object **ret_object, struct vbd_error *err)
 {
@@ -138,11 +130,6 @@ static enum vbd_status make_listener(
 	if (status == VBD_OK)
 		*ret_object = &listener->object;
 	return status;
-}
-
-static void answer_listener(struct vbd_request *req, struct vbd_object *listener)
-{
-	vbd_task_created(req, &vbd_listener_task, listener);
 }
 
 /* A buffer of the kind shared has the bytes of the run before, if systemd has held them. */
@@ -184,11 +171,6 @@ static enum vbd_status make_buffer(
 	return status;
 }
 
-static void answer_buffer(struct vbd_request *req, struct vbd_object *buffer)
-{
-	vbd_task_answer_made(req, &vbd_buffer_task, buffer);
-}
-
 /* True if @conn ran without the default heartbeat: a peer that allows no writes would end each
  * connection at the first one. */
 static bool has_no_heartbeat(const struct vbd_conn *conn)
@@ -220,37 +202,19 @@ static enum vbd_status make_connection(
 	return status;
 }
 
-static void answer_connection(struct vbd_request *req, struct vbd_object *connection)
-{
-	vbd_connection_wait(req, VBD_CONTAINER_OF(connection, struct vbd_connection, object),
-		VBD_GOAL_ESTABLISHED, 201, true);
-}
-
-/* The kinds that can be kept. */
-static const struct keepable keepables[] = {
-	{VBD_KIND_LISTENER, VBD_SPEC_LISTENERS, make_listener, answer_listener},
-	{VBD_KIND_BUFFER, VBD_SPEC_BUFFERS, make_buffer, answer_buffer},
-	{VBD_KIND_CONNECTION, VBD_SPEC_CONNECTIONS, make_connection, answer_connection},
+/* By kind; NULL for one that can't be kept. */
+static const make_fn makers[VBD_KIND_COUNT] = {
+	[VBD_KIND_LISTENER] = make_listener,
+	[VBD_KIND_BUFFER] = make_buffer,
+	[VBD_KIND_CONNECTION] = make_connection,
 };
 
-/* NULL for a kind that can't be kept. */
-static const struct keepable *keepable_of_kind(enum vbd_object_kind of)
+/* The kind of a list of the configuration file. */
+static enum vbd_object_kind kind_of_list(const char *list)
 {
-	for (size_t i = 0; i < VBD_ARRAY_LEN(keepables); i++) {
-		if (keepables[i].of == of)
-			return &keepables[i];
-	}
-	return NULL;
-}
-
-/* The kind whose list is @list; NULL: none. */
-static const struct keepable *keepable_of_list(const char *list)
-{
-	for (size_t i = 0; i < VBD_ARRAY_LEN(keepables); i++) {
-		if (strcmp(keepables[i].list, list) == 0)
-			return &keepables[i];
-	}
-	return NULL;
+	if (strcmp(list, VBD_SPEC_LISTENERS) == 0)
+		return VBD_KIND_LISTENER;
+	return strcmp(list, VBD_SPEC_BUFFERS) == 0 ? VBD_KIND_BUFFER : VBD_KIND_CONNECTION;
 }
 
 /* --- specs ----------------------------------------------------------------------------------- */
@@ -289,7 +253,7 @@ static enum vbd_status decode_and_make(struct vbd_kept_spec *spec, struct making
 		making->json = json;
 		making->keeps = true;
 		making->faults = &faults;
-		status = keepable_of_kind(spec->of)->make(making, ret_object, err);
+		status = makers[spec->of](making, ret_object, err);
 	}
 	vbd_faults_fini(&faults);
 	json_decref(json);
@@ -350,14 +314,14 @@ static enum vbd_status refuse_policy(const char *name, struct vbd_error *err)
 static enum vbd_status take_keep(
 	struct vbd_request *req, struct vbd_kept **ret_kept, struct vbd_error *err)
 {
-	const struct keepable *what = keepable_of_list(req->route->pattern + strlen("/v1/"));
-	struct keep_input input = {.spec.of = what ? what->of : VBD_KIND_NONE};
+	const struct vbd_task_kind *kind = req->route->task;
+	struct keep_input input = {.spec.of = kind->kind};
 	struct vbd_kept_spec *spec = &input.spec;
 	enum vbd_status status;
 	char *body;
 
 	*ret_kept = NULL;
-	if (!what || !json_is_object(req->json))
+	if (!makers[kind->kind] || !json_is_object(req->json))
 		return VBD_OK;
 	body = dump_spec(req->json);
 	if (!body)
@@ -400,9 +364,8 @@ static enum vbd_status decode_item(const struct vbd_config_specs *specs, size_t 
 	struct vbd_error cause = {0};
 	enum vbd_status status;
 
-	kept[at] = (struct vbd_kept_spec){.of = keepable_of_list(item->list)->of,
-		.source = VBD_KEPT_FROM_CONFIG,
-		.body = item->body};
+	kept[at] = (struct vbd_kept_spec){
+		.of = kind_of_list(item->list), .source = VBD_KEPT_FROM_CONFIG, .body = item->body};
 	status = decode_spec(&kept[at], &cause);
 	for (size_t i = 0; i < at && status == VBD_OK; i++) {
 		if (strcmp(kept[i].name, kept[at].name) == 0)
@@ -462,7 +425,7 @@ static void keep_row(const struct vbd_desired *row, void *arg)
 	enum vbd_status status = VBD_E_NOT_SUPPORTED;
 	struct vbd_kept *unused;
 
-	if (vbd_object_kind_parse(row->kind, &spec.of) && keepable_of_kind(spec.of))
+	if (vbd_object_kind_parse(row->kind, &spec.of) && makers[spec.of])
 		status = decode_spec(&spec, &err);
 	if (status == VBD_OK && row->owner[0])
 		spec.origin.caller = vbd_callers_get(&daemon->callers, row->owner);
@@ -491,33 +454,31 @@ void vbd_keep_begin(struct vbd_daemon *daemon)
 
 static void answer_made_object(struct vbd_request *req, struct vbd_object *object, void *arg)
 {
-	const struct keepable *what = arg;
-
 	if (object)
-		what->answer(req, object);
+		vbd_task_answer_post(req, arg, object);
 	else
-		vbd_task_reply_gone(req, vbd_task_of(what->of));
+		vbd_task_reply_gone(req, arg);
 }
 
 void vbd_create_keepable(struct vbd_request *req)
 {
-	const struct keepable *what = keepable_of_list(req->route->pattern + strlen("/v1/"));
+	const struct vbd_task_kind *kind = req->route->task;
 	const char *name = json_string_value(json_object_get(req->json, "name"));
 	const struct making making = {.daemon = vbd_request_daemon(req),
 		.origin = vbd_request_origin(req),
 		.json = req->json,
-		.keeps = name && vbd_kept_prepared(vbd_request_daemon(req), what->of, name),
+		.keeps = name && vbd_kept_prepared(vbd_request_daemon(req), kind->kind, name),
 		.faults = &req->faults};
 	struct vbd_object *object;
 
-	if (what->of == VBD_KIND_CONNECTION && vbd_manual_requested(req->json)) {
+	if (kind == &vbd_connection_task && vbd_manual_requested(req->json)) {
 		vbd_create_by_hand(req);
 		return;
 	}
-	if (what->make(&making, &object, &req->err) != VBD_OK)
+	if (makers[kind->kind](&making, &object, &req->err) != VBD_OK)
 		return;
 	vbd_kept_adopt(object);
-	vbd_keep_answer(req, vbd_kept_ticket(object), object, answer_made_object, (void *)what);
+	vbd_keep_answer(req, vbd_kept_ticket(object), object, answer_made_object, (void *)kind);
 }
 
 void vbd_create_labelled(struct vbd_request *req)

@@ -23,6 +23,14 @@
 	{ROUTE(GET, get_##kind_, READ, NONE, vbd_task_get, "/v1/" #plural_ "/{ref}", SHOWN), \
 		.task = &vbd_##kind_##_task},
 
+/* DELETE of one object. */
+#define DELETES(kind_, plural_, role_, ...) \
+	{ROUTE(DELETE, delete_##kind_, role_, NONE, vbd_task_delete, "/v1/" #plural_ "/{ref}", NULL), \
+		.task = &vbd_##kind_##_task, __VA_ARGS__},
+#define CANCELS(kind_, plural_) \
+	{ROUTE(POST, cancel_##kind_, OPERATE, NONE, vbd_task_cancel, "/v1/" #plural_ "/{ref}/cancel", NULL), \
+		.task = &vbd_##kind_##_task, .prefer = true},
+
 static const struct vbd_route routes[] = {
 	{ROUTE(GET, page, NONE, NONE, vbd_get_page, "/", NULL)},
 	{ROUTE(GET, asset, NONE, NONE, vbd_get_asset, "/assets/{ref}", NULL)},
@@ -45,21 +53,18 @@ static const struct vbd_route routes[] = {
 		.task = &vbd_device_task},
 	KIND(pd, pds, "name", "device")
 	{ROUTE(POST, create_pd, OPERATE, JSON, vbd_create_labelled, "/v1/pds", NULL), .create = vbd_task_create, .task = &vbd_pd_task},
-	{ROUTE(DELETE, delete_pd, OPERATE, NONE, vbd_task_delete, "/v1/pds/{ref}", NULL),
-		.task = &vbd_pd_task},
+	DELETES(pd, pds, OPERATE, .prefer = false)
 	KIND(cq, cqs, "name", "device")
 	{ROUTE(POST, create_cq, OPERATE, JSON, vbd_create_labelled, "/v1/cqs", NULL), .create = vbd_task_create, .task = &vbd_cq_task},
 	{ROUTE(PATCH, patch_cq, OPERATE, JSON, vbd_patch_cq, "/v1/cqs/{ref}", NULL)},
-	{ROUTE(DELETE, delete_cq, OPERATE, NONE, vbd_task_delete, "/v1/cqs/{ref}", NULL),
-		.task = &vbd_cq_task},
+	DELETES(cq, cqs, OPERATE, .prefer = false)
 	KIND(srq, srqs, "name", "device")
-	{ROUTE(POST, create_srq, OPERATE, JSON, vbd_create_labelled, "/v1/srqs", NULL), .create = vbd_create_srq},
+	{ROUTE(POST, create_srq, OPERATE, JSON, vbd_create_labelled, "/v1/srqs", NULL), .create = vbd_create_srq, .task = &vbd_srq_task},
 	{ROUTE(PATCH, patch_srq, OPERATE, JSON, vbd_patch_srq, "/v1/srqs/{ref}", NULL)},
-	{ROUTE(DELETE, delete_srq, OPERATE, NONE, vbd_task_delete, "/v1/srqs/{ref}", NULL),
-		.task = &vbd_srq_task},
+	DELETES(srq, srqs, OPERATE, .prefer = false)
 	KIND(buffer, buffers, "state", "name", "device", "pd")
-	{ROUTE(POST, create_buffer, OPERATE, JSON, vbd_create_labelled, "/v1/buffers", NULL), .create = vbd_create_keepable, .prefer = true},
-	{ROUTE(DELETE, delete_buffer, OPERATE, NONE, vbd_task_delete, "/v1/buffers/{ref}", NULL), .task = &vbd_buffer_task},
+	{ROUTE(POST, create_buffer, OPERATE, JSON, vbd_create_labelled, "/v1/buffers", NULL), .create = vbd_create_keepable, .task = &vbd_buffer_task, .prefer = true},
+	DELETES(buffer, buffers, OPERATE, .prefer = false)
 	{ROUTE(GET, get_buffer_data, OPERATE, NONE, vbd_get_buffer_data,
 		"/v1/buffers/{ref}/data", "offset_bytes", "length_bytes"), .parts = true},
 	{ROUTE(PUT, put_buffer_data, OPERATE, STREAM, vbd_put_buffer_data,
@@ -68,15 +73,13 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, get_buffer_checksum, OPERATE, NONE, vbd_get_buffer_checksum,
 		"/v1/buffers/{ref}/checksum", "offset_bytes", "length_bytes", "algorithm")},
 	KIND(listener, listeners, "state", "name", "device")
-	{ROUTE(POST, create_listener, OPERATE, JSON, vbd_create_labelled, "/v1/listeners", NULL), .create = vbd_create_keepable},
+	{ROUTE(POST, create_listener, OPERATE, JSON, vbd_create_labelled, "/v1/listeners", NULL), .create = vbd_create_keepable, .task = &vbd_listener_task},
 	{ROUTE(PATCH, patch_listener, OPERATE, JSON, vbd_patch_listener,
 		"/v1/listeners/{ref}", NULL)},
-	{ROUTE(DELETE, delete_listener, OPERATE, NONE, vbd_task_delete,
-		"/v1/listeners/{ref}", NULL), .task = &vbd_listener_task},
+	DELETES(listener, listeners, OPERATE, .prefer = false)
 	KIND(connection, connections, "state", "name", "device", "listener", "end_code")
-	{ROUTE(POST, create_connection, OPERATE, JSON, vbd_create_labelled, "/v1/connections", NULL), .create = vbd_create_keepable, .prefer = true},
-	{ROUTE(DELETE, delete_connection, OPERATE, NONE, vbd_task_delete,
-		"/v1/connections/{ref}", NULL), .task = &vbd_connection_task, .prefer = true},
+	{ROUTE(POST, create_connection, OPERATE, JSON, vbd_create_labelled, "/v1/connections", NULL), .create = vbd_create_keepable, .task = &vbd_connection_task, .prefer = true},
+	DELETES(connection, connections, OPERATE, .prefer = true)
 	{ROUTE(POST, accept_connection, OPERATE, OPTIONAL, vbd_accept_connection,
 		"/v1/connections/{ref}/accept", NULL), .prefer = true},
 	{ROUTE(POST, reject_connection, OPERATE, OPTIONAL, vbd_reject_connection,
@@ -98,15 +101,13 @@ static const struct vbd_route routes[] = {
 	{ROUTE(DELETE, delete_messages, OPERATE, NONE, vbd_delete_messages,
 		"/v1/connections/{ref}/messages", "through"), .task = &vbd_connection_task, .moves_data = true},
 	KIND(kept_object, kept_objects, "state", "name")
-	{ROUTE(DELETE, delete_kept_object, OPERATE, NONE, vbd_task_delete, "/v1/kept_objects/{ref}", NULL), .task = &vbd_kept_object_task},
+	DELETES(kept_object, kept_objects, OPERATE, .prefer = false)
 	KIND(fault, faults, "name")
 	{ROUTE(POST, create_fault, CONTROL, JSON, vbd_create_labelled, "/v1/faults", NULL), .create = vbd_task_create, .task = &vbd_fault_task},
-	{ROUTE(DELETE, delete_fault, CONTROL, NONE, vbd_task_delete, "/v1/faults/{ref}", NULL), .task = &vbd_fault_task},
+	DELETES(fault, faults, CONTROL, .prefer = false)
 	KIND(ud_endpoint, ud_endpoints, "state", "name", "device")
-	{ROUTE(POST, create_ud_endpoint, OPERATE, JSON, vbd_create_labelled, "/v1/ud_endpoints", NULL), .create = vbd_create_ud_endpoint, .prefer = true},
-	{ROUTE(DELETE, delete_ud_endpoint, OPERATE, NONE, vbd_task_delete,
-		"/v1/ud_endpoints/{ref}", NULL), .task = &vbd_ud_endpoint_task,
-		.prefer = true},
+	{ROUTE(POST, create_ud_endpoint, OPERATE, JSON, vbd_create_labelled, "/v1/ud_endpoints", NULL), .create = vbd_task_create, .task = &vbd_ud_endpoint_task, .prefer = true},
+	DELETES(ud_endpoint, ud_endpoints, OPERATE, .prefer = true)
 	{ROUTE(GET, list_ud_endpoint_messages, OPERATE, NONE, vbd_list_messages,
 		"/v1/ud_endpoints/{ref}/messages", "limit", "after", "wait_ms", "encoding"), .task = &vbd_ud_endpoint_task},
 	{ROUTE(POST, send_ud_endpoint_message, OPERATE, JSON, vbd_send_message,
@@ -115,33 +116,25 @@ static const struct vbd_route routes[] = {
 		"/v1/ud_endpoints/{ref}/messages", "through"), .task = &vbd_ud_endpoint_task, .moves_data = true},
 	KIND(ud_peer, ud_peers, "state", "name", "ud_endpoint")
 	{ROUTE(POST, create_ud_peer, OPERATE, JSON, vbd_create_labelled, "/v1/ud_peers", NULL), .create = vbd_task_create, .task = &vbd_ud_peer_task, .prefer = true},
-	{ROUTE(DELETE, delete_ud_peer, OPERATE, NONE, vbd_task_delete, "/v1/ud_peers/{ref}", NULL), .task = &vbd_ud_peer_task},
+	DELETES(ud_peer, ud_peers, OPERATE, .prefer = false)
 	KIND(multicast_membership, multicast_memberships, "state", "name", "ud_endpoint")
 	{ROUTE(POST, create_multicast_membership, OPERATE, JSON, vbd_create_labelled, "/v1/multicast_memberships", NULL), .create = vbd_task_create, .task = &vbd_multicast_membership_task, .prefer = true},
-	{ROUTE(DELETE, delete_multicast_membership, OPERATE, NONE, vbd_task_delete,
-		"/v1/multicast_memberships/{ref}", NULL), .task = &vbd_multicast_membership_task,
-		.prefer = true},
+	DELETES(multicast_membership, multicast_memberships, OPERATE, .prefer = true)
 	KIND(transfer, transfers, "state", "connection", "ud_endpoint", "ud_peer",
 		"multicast_membership", "buffer", "batch")
-	{ROUTE(POST, create_transfer, OPERATE, JSON, vbd_create_labelled, "/v1/transfers", NULL), .create = vbd_create_transfer, .prefer = true, .moves_data = true},
-	{ROUTE(DELETE, delete_transfer, OPERATE, NONE, vbd_task_delete,
-		"/v1/transfers/{ref}", NULL), .task = &vbd_transfer_task, .prefer = true, .moves_data = true},
-	{ROUTE(POST, cancel_transfer, OPERATE, NONE, vbd_task_cancel,
-		"/v1/transfers/{ref}/cancel", NULL), .task = &vbd_transfer_task, .prefer = true},
+	{ROUTE(POST, create_transfer, OPERATE, JSON, vbd_create_labelled, "/v1/transfers", NULL), .create = vbd_create_transfer, .task = &vbd_transfer_task, .prefer = true, .moves_data = true},
+	DELETES(transfer, transfers, OPERATE, .prefer = true, .moves_data = true)
+	CANCELS(transfer, transfers)
 	KIND(transfer_batch, transfer_batches, "state")
 	{ROUTE(POST, create_transfer_batch, OPERATE, JSON, vbd_create_labelled, "/v1/transfer_batches", NULL), .create = vbd_create_transfer_batch, .task = &vbd_transfer_batch_task,
 		.prefer = true, .moves_data = true},
-	{ROUTE(DELETE, delete_transfer_batch, OPERATE, NONE, vbd_task_delete,
-		"/v1/transfer_batches/{ref}", NULL), .task = &vbd_transfer_batch_task, .prefer = true, .moves_data = true},
-	{ROUTE(POST, cancel_transfer_batch, OPERATE, NONE, vbd_task_cancel,
-		"/v1/transfer_batches/{ref}/cancel", NULL), .task = &vbd_transfer_batch_task, .prefer = true},
+	DELETES(transfer_batch, transfer_batches, OPERATE, .prefer = true, .moves_data = true)
+	CANCELS(transfer_batch, transfer_batches)
 	KIND(connection_batch, connection_batches, "state")
 	{ROUTE(POST, create_connection_batch, OPERATE, JSON, vbd_create_labelled, "/v1/connection_batches", NULL),
 		.create = vbd_create_connection_batch, .task = &vbd_connection_batch_task, .prefer = true},
-	{ROUTE(DELETE, delete_connection_batch, OPERATE, NONE, vbd_task_delete,
-		"/v1/connection_batches/{ref}", NULL), .task = &vbd_connection_batch_task, .prefer = true},
-	{ROUTE(POST, cancel_connection_batch, OPERATE, NONE, vbd_task_cancel,
-		"/v1/connection_batches/{ref}/cancel", NULL), .task = &vbd_connection_batch_task, .prefer = true},
+	DELETES(connection_batch, connection_batches, OPERATE, .prefer = true)
+	CANCELS(connection_batch, connection_batches)
 	{ROUTE(DELETE, delete_objects, OPERATE, NONE, vbd_delete_selected, "/v1/objects", SELECTING), .prefer = true},
 	{ROUTE(PATCH, label_objects, OPERATE, JSON, vbd_label_selected, "/v1/objects", "object", SELECTING)},
 	{ROUTE(POST, cancel_objects, OPERATE, NONE, vbd_cancel_selected, "/v1/objects/-/cancel", SELECTING), .prefer = true},
@@ -153,20 +146,15 @@ static const struct vbd_route routes[] = {
 		"/v1/events/stream", "after", "limit", "type", "object", "severity", "code", "label"), .stream = true},
 	KIND(benchmark, benchmarks, "state", "connection", "buffer")
 	{ROUTE(POST, create_benchmark, OPERATE, JSON, vbd_create_labelled, "/v1/benchmarks", NULL), .create = vbd_task_create, .task = &vbd_benchmark_task, .prefer = true},
-	{ROUTE(DELETE, delete_benchmark, OPERATE, NONE, vbd_task_delete,
-		"/v1/benchmarks/{ref}", NULL), .task = &vbd_benchmark_task, .prefer = true},
-	{ROUTE(POST, cancel_benchmark, OPERATE, NONE, vbd_task_cancel,
-		"/v1/benchmarks/{ref}/cancel", NULL), .task = &vbd_benchmark_task, .prefer = true},
+	DELETES(benchmark, benchmarks, OPERATE, .prefer = true)
+	CANCELS(benchmark, benchmarks)
 	KIND(probe, probes, "state", "connection")
 	{ROUTE(POST, create_probe, OPERATE, JSON, vbd_create_labelled, "/v1/probes", NULL), .create = vbd_task_create, .task = &vbd_probe_task, .prefer = true},
-	{ROUTE(DELETE, delete_probe, OPERATE, NONE, vbd_task_delete,
-		"/v1/probes/{ref}", NULL), .task = &vbd_probe_task, .prefer = true},
-	{ROUTE(POST, cancel_probe, OPERATE, NONE, vbd_task_cancel,
-		"/v1/probes/{ref}/cancel", NULL), .task = &vbd_probe_task, .prefer = true},
+	DELETES(probe, probes, OPERATE, .prefer = true)
+	CANCELS(probe, probes)
 	KIND(window, windows, "state", "name", "device", "buffer", "connection")
 	{ROUTE(POST, create_window, OPERATE, JSON, vbd_create_labelled, "/v1/windows", NULL), .create = vbd_task_create, .task = &vbd_window_task, .prefer = true},
-	{ROUTE(DELETE, delete_window, OPERATE, NONE, vbd_task_delete,
-		"/v1/windows/{ref}", NULL), .task = &vbd_window_task, .prefer = true},
+	DELETES(window, windows, OPERATE, .prefer = true)
 	{ROUTE(GET, list_events, READ, NONE, vbd_list_events,
 		"/v1/events", "limit", "after", "wait_ms", "type", "object", "severity", "code", "label")},
 };

@@ -180,7 +180,7 @@ void vbd_create_by_hand(struct vbd_request *req)
 	if (decode_manual(req, &spec, &req->err) == VBD_OK &&
 		vbd_connection_create_manual(
 			vbd_request_daemon(req), &spec, &connection, &req->err) == VBD_OK)
-		vbd_connection_wait(req, connection, VBD_GOAL_OPEN, 201, true);
+		vbd_task_answer_post(req, &vbd_connection_task, &connection->object);
 }
 
 /* --- the peer's attributes ------------------------------------------------------------------- */
@@ -277,7 +277,7 @@ void vbd_set_remote(struct vbd_request *req)
 		input.remote.sl = connection->conn->manual->local.sl;
 	if (vbd_conn_remote(connection->conn, &input.remote, goal_steps[input.bring_to],
 		    &req->err) == VBD_OK)
-		vbd_connection_wait(req, connection, VBD_GOAL_STEPPED, 200, false);
+		vbd_connection_wait(req, connection, VBD_GOAL_STEPPED, 200);
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -305,7 +305,7 @@ void vbd_set_qp_state(struct vbd_request *req)
 	if (connection &&
 		vbd_request_decode(req, VBD_FIELDS(qp_state_fields), &input, &req->err) == VBD_OK &&
 		vbd_conn_set_qp_state(connection->conn, input.state, &req->err) == VBD_OK)
-		vbd_connection_wait(req, connection, VBD_GOAL_STEPPED, 200, false);
+		vbd_connection_wait(req, connection, VBD_GOAL_STEPPED, 200);
 }
 
 /* --- many by one request --------------------------------------------------------------------- */

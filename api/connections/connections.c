@@ -100,9 +100,17 @@ static void refresh_qp(void *item)
 		connection->conn, vbd_loop_now_ns(connection->object.registry->daemon->loop));
 }
 
+static void answer_connection(struct vbd_request *req, struct vbd_object *object)
+{
+	struct vbd_connection *connection = VBD_CONTAINER_OF(object, struct vbd_connection, object);
+
+	vbd_connection_wait(req, connection,
+		connection->conn->manual ? VBD_GOAL_OPEN : VBD_GOAL_ESTABLISHED, 201);
+}
+
 const struct vbd_task_kind vbd_connection_task = {
 	.kind = VBD_KIND_CONNECTION,
-	.gone = "the connection was deleted in the meantime",
+	.answer = answer_connection,
 	.refresh = refresh_qp,
 	.encode_past = vbd_put_past_explanation,
 	.page.members = vbd_connection_members,
@@ -134,7 +142,6 @@ struct state_waiter {
 	struct vbd_connection *connection;
 	enum vbd_goal goal;
 	unsigned int reached_status;
-	bool location;
 };
 
 static bool is_ending(enum vbd_conn_state state)
@@ -194,7 +201,7 @@ static void answer_state(struct vbd_waiter *base, enum vbd_wake why)
 	reached = goal_is_reached(waiter->connection->conn, waiter->goal);
 	if (!reached && why != VBD_WAKE_TIMEOUT)
 		return;
-	if (waiter->location)
+	if (waiter->reached_status == 201)
 		vbd_request_add_location(req, "connections", waiter->connection->object.id);
 	if (reached)
 		reply_goal_reached(req, waiter);
@@ -212,14 +219,13 @@ static uint64_t goal_wait_ms(const struct vbd_request *req, enum vbd_goal goal)
 }
 
 void vbd_connection_wait(struct vbd_request *req, struct vbd_connection *connection,
-	enum vbd_goal goal, unsigned int reached_status, bool location)
+	enum vbd_goal goal, unsigned int reached_status)
 {
 	struct state_waiter waiter = {
 		.waiter.answer = answer_state,
 		.connection = connection,
 		.goal = goal,
 		.reached_status = reached_status,
-		.location = location,
 	};
 
 	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &connection->object.watches,
@@ -252,7 +258,7 @@ void vbd_accept_connection(struct vbd_request *req)
 		return;
 	input.how.private_data_seen = input.private_data.data != NULL;
 	if (vbd_connection_accept(connection, &input.how, &req->err) == VBD_OK)
-		vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 200, false);
+		vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 200);
 }
 
 /* CM reject reasons that a user may give (rdma_reject(3), rdma_reject_ece(3)). */

@@ -60,11 +60,10 @@ struct vbd_connection *vbd_request_connection(struct vbd_request *req);
 
 /**
  * vbd_connection_wait - answer when @goal is reached, or with 202 when the client's wait is over
- * @reached_status: HTTP status if the goal is reached
- * @location: add a Location header
+ * @reached_status: HTTP status if the goal is reached; 201: with a Location header
  */
 void vbd_connection_wait(struct vbd_request *req, struct vbd_connection *connection,
-	enum vbd_goal goal, unsigned int reached_status, bool location);
+	enum vbd_goal goal, unsigned int reached_status);
 
 /* Explanations of a connection, and of the way to a destination. */
 

@@ -323,7 +323,6 @@ static bool is_idle(const void *task)
 
 const struct vbd_task_kind vbd_listener_task = {
 	.kind = VBD_KIND_LISTENER,
-	.gone = "the listener was deleted in the meantime",
 	.is_idle = is_idle,
 	.remove = delete_listener,
 	.answer_gone = answer_port_free,

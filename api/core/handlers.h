@@ -37,10 +37,10 @@ vbd_handler vbd_get_buffer_data, vbd_open_buffer_data, vbd_put_buffer_data, vbd_
 	vbd_set_qp_state, vbd_list_messages, vbd_send_message, vbd_delete_messages,
 	vbd_patch_listener, vbd_list_events, vbd_stream_events, vbd_create_transfer,
 	vbd_list_glossary, vbd_get_glossary, vbd_explain_one, vbd_get_reachability, vbd_get_caller,
-	vbd_patch_cq, vbd_get_drain, vbd_post_drain, vbd_delete_drain, vbd_create_ud_endpoint,
-	vbd_get_page, vbd_get_asset, vbd_get_livez, vbd_get_readyz, vbd_get_index, vbd_get_contract,
-	vbd_get_extra_contract, vbd_get_stats, vbd_get_traffic, vbd_get_metrics, vbd_create_srq,
-	vbd_patch_srq, vbd_get_devices;
+	vbd_patch_cq, vbd_get_drain, vbd_post_drain, vbd_delete_drain, vbd_get_page, vbd_get_asset,
+	vbd_get_livez, vbd_get_readyz, vbd_get_index, vbd_get_contract, vbd_get_extra_contract,
+	vbd_get_stats, vbd_get_traffic, vbd_get_metrics, vbd_create_srq, vbd_patch_srq,
+	vbd_get_devices;
 
 struct vbd_config_changes;
 

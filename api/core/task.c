@@ -292,7 +292,8 @@ void vbd_task_reply_gone(struct vbd_request *req, const struct vbd_task_kind *ki
 	if (kept && vbd_request_daemon(req)->stopping)
 		(void)vbd_error_set(&err, VBD_E_STOPPING, "verbsd stops, and has closed it");
 	else
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%s", kind->gone);
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the %s was deleted in the meantime",
+			vbd_object_kind_name(kind->kind));
 	if (kept)
 		vbd_task_reply_ended(req, NULL, &err, kept, false);
 	else
@@ -394,11 +395,23 @@ void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, 
 	await_task(req, kind, task, answer_at_end, req->wait_ms);
 }
 
-void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
+void vbd_task_answer_made(struct vbd_request *req, struct vbd_object *task)
 {
 	bool bounded = req->wait_asked || req->respond_async;
 
-	await_task(req, kind, task, answer_creation, bounded ? req->wait_ms : VBD_WAIT_UNBOUNDED);
+	await_task(req, vbd_task_of(vbd_registry_kind(task->registry)), task, answer_creation,
+		bounded ? req->wait_ms : VBD_WAIT_UNBOUNDED);
+}
+
+void vbd_task_answer_post(
+	struct vbd_request *req, const struct vbd_task_kind *kind, struct vbd_object *object)
+{
+	if (kind->answer)
+		kind->answer(req, object);
+	else if (kind->done)
+		vbd_task_answer(req, kind, object);
+	else
+		vbd_task_created(req, kind, object);
 }
 
 void vbd_task_create(struct vbd_request *req)
@@ -406,10 +419,8 @@ void vbd_task_create(struct vbd_request *req)
 	const struct vbd_task_kind *kind = req->route->task;
 	void *task = kind->create(req, &req->err);
 
-	if (task && kind->done)
-		vbd_task_answer(req, kind, task);
-	else if (task)
-		vbd_task_created(req, kind, task);
+	if (task)
+		vbd_task_answer_post(req, kind, task);
 }
 
 /* Answer with `err` of the request, and the users of the object. */

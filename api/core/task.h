@@ -21,7 +21,6 @@ struct vbd_kept;
 /* The objects are those of daemon/; their structs begin with struct vbd_object, but with `find`. */
 struct vbd_task_kind {
 	enum vbd_object_kind kind;
-	const char *gone; /* error text: "the transfer was deleted in the meantime" */
 	/* NULL: the object is in the registry of its kind. */
 	void *(*find)(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 	void (*refresh)(void *task); /* read the device before a GET of the object; NULL: nothing */
@@ -32,6 +31,9 @@ struct vbd_task_kind {
 	void (*encode_past)(struct vbd_encoder *out, const void *task);
 	/* Make what the body describes; NULL with an error. Needed by vbd_task_create() only. */
 	void *(*create)(struct vbd_request *req, struct vbd_error *err);
+	/* Answer the POST that has made the object; NULL: vbd_task_answer() for a task, else at
+	 * once. */
+	void (*answer)(struct vbd_request *req, struct vbd_object *object);
 	/* The states in which a task has done its work; 0: the objects are no tasks. A task has
 	 * failed in the states of `failed`; 0: in all that are ended, and not in `done`. */
 	uint64_t done, failed;
@@ -39,7 +41,7 @@ struct vbd_task_kind {
 	bool (*is_idle)(const void *task);
 	/* Delete the object at once, or say why not; NULL: vbd_object_delete(). */
 	enum vbd_status (*remove)(struct vbd_object *object, struct vbd_error *err);
-	/* What uses an object that `remove` did not delete; NULL: nothing can. */
+	/* Find the users of an object that `remove` did not delete; NULL: it can have none. */
 	void (*users)(const struct vbd_object *object, const struct vbd_caller *caller,
 		struct vbd_users *ret_users);
 	/* Answer when the object is gone; NULL: 204 at once. */
@@ -101,8 +103,8 @@ void vbd_task_list(struct vbd_request *req);
  * in the state that `until` names */
 void vbd_task_get(struct vbd_request *req);
 
-/** vbd_task_create - make an object of the kind, and answer as vbd_task_answer(), or at once if the
- * kind has no `done`; for `create` of a route */
+/** vbd_task_create - make an object of the kind, and answer as vbd_task_answer_post(); for `create`
+ * of a route */
 void vbd_task_create(struct vbd_request *req);
 
 /** vbd_task_delete - delete the object of the path, and end it before if need be, and keep it no
@@ -126,13 +128,17 @@ void vbd_users_of_shared(const struct vbd_object *object, const struct vbd_calle
  */
 void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
 
+/** vbd_task_answer_post - answer the POST that has made @object, as its kind has it */
+void vbd_task_answer_post(
+	struct vbd_request *req, const struct vbd_task_kind *kind, struct vbd_object *object);
+
 /**
- * vbd_task_answer_made - answer the POST of @task: 201 when it is done, however long that takes, or
- * 202 when the wait of Prefer or wait_ms is over
+ * vbd_task_answer_made - `answer` of a kind: answer the POST of @task: 201 when it is done, however
+ * long that takes, or 202 when the wait of Prefer or wait_ms is over
  *
  * If @task fails before, the request gets its error and @task is deleted: no answer has named it.
  */
-void vbd_task_answer_made(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
+void vbd_task_answer_made(struct vbd_request *req, struct vbd_object *task);
 
 /** vbd_task_of - how objects of the kind are handled; NULL for VBD_KIND_NONE and devices */
 static inline const struct vbd_task_kind *vbd_task_of(enum vbd_object_kind kind)

@@ -181,14 +181,14 @@ static enum vbd_status decode_create(
 	return status;
 }
 
-void vbd_create_ud_endpoint(struct vbd_request *req)
+static void *create_endpoint(struct vbd_request *req, struct vbd_error *err)
 {
-	struct vbd_endpoint_record *record;
+	struct vbd_endpoint_record *record = NULL;
 	struct vbd_endpoint_spec spec;
 
-	if (decode_create(req, &spec, &req->err) == VBD_OK &&
-		vbd_endpoint_create(vbd_request_daemon(req), &spec, &record, &req->err) == VBD_OK)
-		vbd_task_answer_made(req, &vbd_ud_endpoint_task, record);
+	if (decode_create(req, &spec, err) == VBD_OK)
+		(void)!vbd_endpoint_create(vbd_request_daemon(req), &spec, &record, err);
+	return record;
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -210,7 +210,8 @@ static const struct vbd_page_column endpoint_columns[] = {
 /* As a task, an endpoint is done when it is open. */
 const struct vbd_task_kind vbd_ud_endpoint_task = {
 	.kind = VBD_KIND_UD_ENDPOINT,
-	.gone = "the endpoint was deleted in the meantime",
+	.create = create_endpoint,
+	.answer = vbd_task_answer_made,
 	.done = VBD_STATES(VBD_ENDPOINT_READY),
 	.page.members = vbd_ud_endpoint_members,
 	.page.columns = endpoint_columns,

@@ -72,7 +72,6 @@ static const struct vbd_page_column group_columns[] = {
 
 const struct vbd_task_kind vbd_multicast_membership_task = {
 	.kind = VBD_KIND_MULTICAST_MEMBERSHIP,
-	.gone = "the group was left in the meantime",
 	.create = create_group,
 	.done = VBD_STATES(VBD_GROUP_IS_JOINED),
 	.failed = VBD_STATES(VBD_GROUP_IS_FAILED),

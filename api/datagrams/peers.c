@@ -234,7 +234,6 @@ static enum vbd_status delete_peer(struct vbd_object *object, struct vbd_error *
 
 const struct vbd_task_kind vbd_ud_peer_task = {
 	.kind = VBD_KIND_UD_PEER,
-	.gone = "the peer was deleted in the meantime",
 	.create = create_peer,
 	.done = VBD_STATES(VBD_PEER_READY),
 	.remove = delete_peer,

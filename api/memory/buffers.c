@@ -127,10 +127,10 @@ static void find_users(const struct vbd_object *object, const struct vbd_caller 
 
 const struct vbd_task_kind vbd_buffer_task = {
 	.kind = VBD_KIND_BUFFER,
-	.gone = "the buffer was deleted in the meantime",
 	/* As a task, a buffer is done when it is registered. */
 	.done = ~VBD_STATES(VBD_BUFFER_REGISTERING) & ~VBD_STATES(VBD_BUFFER_FAILED),
 	.failed = VBD_STATES(VBD_BUFFER_FAILED),
+	.answer = vbd_task_answer_made,
 	.remove = delete_buffer,
 	.users = find_users,
 	.page.members = vbd_buffer_members,

@@ -103,7 +103,6 @@ static const struct vbd_page_column window_columns[] = {
 
 const struct vbd_task_kind vbd_window_task = {
 	.kind = VBD_KIND_WINDOW,
-	.gone = "the window was deleted in the meantime",
 	.create = create_window,
 	.done = VBD_STATES(VBD_WINDOW_READY),
 	.page.members = vbd_window_members,

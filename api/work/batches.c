@@ -141,7 +141,6 @@ static const struct vbd_page_column batch_columns[] = {
 
 const struct vbd_task_kind vbd_transfer_batch_task = {
 	.kind = VBD_KIND_TRANSFER_BATCH,
-	.gone = "the batch was deleted in the meantime",
 	.done = VBD_STATES(VBD_BATCH_DONE),
 	.page.members = vbd_transfer_batch_members,
 	.page.columns = batch_columns,
@@ -152,7 +151,6 @@ const struct vbd_task_kind vbd_transfer_batch_task = {
 
 const struct vbd_task_kind vbd_connection_batch_task = {
 	.kind = VBD_KIND_CONNECTION_BATCH,
-	.gone = "the batch was deleted in the meantime",
 	.done = VBD_STATES(VBD_BATCH_DONE),
 	.page.members = vbd_connection_batch_members,
 	.page.columns = batch_columns,

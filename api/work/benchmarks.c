@@ -148,7 +148,6 @@ static const struct vbd_page_column benchmark_columns[] = {
 
 const struct vbd_task_kind vbd_benchmark_task = {
 	.kind = VBD_KIND_BENCHMARK,
-	.gone = "the benchmark was deleted in the meantime",
 	.create = create_benchmark,
 	.done = VBD_STATES(VBD_BENCHMARK_DONE),
 	.page.members = vbd_benchmark_members,

@@ -108,7 +108,6 @@ static const struct vbd_page_column probe_columns[] = {
 
 const struct vbd_task_kind vbd_probe_task = {
 	.kind = VBD_KIND_PROBE,
-	.gone = "the probe was deleted in the meantime",
 	.create = create_probe,
 	.done = VBD_STATES(VBD_PROBE_DONE),
 	.page.members = vbd_probe_members,

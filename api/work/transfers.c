@@ -174,7 +174,6 @@ static const struct vbd_page_column transfer_columns[] = {
 
 const struct vbd_task_kind vbd_transfer_task = {
 	.kind = VBD_KIND_TRANSFER,
-	.gone = "the transfer was deleted in the meantime",
 	.done = VBD_STATES(VBD_TRANSFER_DONE),
 	.page.members = vbd_transfer_members,
 	.page.columns = transfer_columns,

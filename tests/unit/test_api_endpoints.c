@@ -2,6 +2,7 @@
 /* POST /v1/ud_endpoints, over a whole daemon on the fake provider: the request is parked while a
  * call thread registers the memory of the receives. */
 #include "api/core/handlers.h"
+#include "api/core/task.h"
 #include "tests/unit/client.h"
 #include "tests/unit/slabs.h"
 
@@ -11,8 +12,11 @@ static struct client test;
 /* Takes @body over. */
 static void begin(json_t *body)
 {
+	static const struct vbd_route route = {.task = &vbd_ud_endpoint_task};
+
 	test.req.json = body;
-	vbd_create_ud_endpoint(&test.req);
+	test.req.route = &route;
+	vbd_task_create(&test.req);
 	json_decref(body);
 	test.req.json = NULL;
 }

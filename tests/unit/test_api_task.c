@@ -92,7 +92,6 @@ static uint64_t state_of(const void *task)
 
 static const struct vbd_task_kind kind = {
 	.kind = VBD_KIND_TRANSFER,
-	.gone = "the errand was deleted meanwhile",
 	.done = VBD_STATES(ERRAND_DONE),
 	.failed = VBD_STATES(ERRAND_FAILED),
 	.page.members = members,
@@ -422,7 +421,7 @@ TASK_TEST(test_task__its_deletion_answers_who_waits)
 {
 	assert_int_equal(post(10), 0);
 	vbd_watch_notify(&test.errand.object.watches, true);
-	assert_answer(404, "the errand was deleted meanwhile");
+	assert_answer(404, "the transfer was deleted in the meantime");
 	assert_int_equal(test.answered, 1);
 }
 
@@ -532,7 +531,7 @@ TASK_TEST(test_task__a_deletion_answers_who_waits_for_a_cancel)
 {
 	assert_int_equal(cancel_and_wait(10), 0);
 	vbd_watch_notify(&test.errand.object.watches, true);
-	assert_answer(404, "the errand was deleted meanwhile");
+	assert_answer(404, "the transfer was deleted in the meantime");
 }
 
 /* --- requests that start nothing ------------------------------------------------------------- */
