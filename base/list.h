@@ -81,4 +81,24 @@ static inline struct vbd_link *vbd_list_go_round(
 	for (struct vbd_link *link = (head)->next, *link##_next = link->next; link != (head); \
 		link = link##_next, link##_next = link->next)
 
+/* Walks the structs TYPE whose member MEMBER is on the list. The body may remove the current one.
+ */
+#define vbd_list_for_each_of(type, item, member, head)                              \
+	for (type *item = VBD_CONTAINER_OF((head)->next, type, member),             \
+		  *item##_next = VBD_CONTAINER_OF(item->member.next, type, member); \
+		&item->member != (head); item = item##_next,                        \
+		  item##_next = VBD_CONTAINER_OF(item->member.next, type, member))
+
+/** vbd_list_take_all - move all links of @from to @to, which becomes a list with no other links */
+static inline void vbd_list_take_all(struct vbd_link *to, struct vbd_link *from)
+{
+	vbd_list_init(to);
+	while (!vbd_list_empty(from)) {
+		struct vbd_link *link = from->next;
+
+		vbd_list_remove(link);
+		vbd_list_append(to, link);
+	}
+}
+
 #endif

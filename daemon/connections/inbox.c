@@ -63,9 +63,7 @@ static void on_message(void *reader, struct vbd_recv_slot *slot)
 
 struct vbd_message *vbd_inbox_find(const struct vbd_inbox *inbox, uint64_t seq)
 {
-	vbd_list_for_each (link, &inbox->messages) {
-		struct vbd_message *message = VBD_CONTAINER_OF(link, struct vbd_message, link);
-
+	vbd_list_for_each_of (struct vbd_message, message, link, &inbox->messages) {
 		if (message->seq == seq)
 			return message;
 	}
@@ -103,10 +101,10 @@ static void drop_oldest(struct vbd_inbox *inbox)
 	const struct vbd_daemon *daemon = daemon_of(inbox);
 	uint32_t before = inbox->count;
 
-	vbd_list_for_each (link, &inbox->messages) {
+	vbd_list_for_each_of (struct vbd_message, message, link, &inbox->messages) {
 		if (daemon->kept_messages_bytes <= daemon->config->records.messages_bytes)
 			break;
-		free_message(inbox, VBD_CONTAINER_OF(link, struct vbd_message, link));
+		free_message(inbox, message);
 	}
 	count_dropped(inbox, before - inbox->count, "newer ones needed records.messages_bytes");
 }
@@ -118,9 +116,8 @@ static void make_room_for_inbox(struct vbd_inbox *inbox)
 	struct vbd_daemon *daemon = daemon_of(inbox);
 
 	vbd_list_append(&daemon->kept_inboxes, &inbox->kept_link);
-	vbd_list_for_each (link, &inbox->messages)
-		daemon->kept_messages_bytes +=
-			kept_message_bytes(VBD_CONTAINER_OF(link, struct vbd_message, link));
+	vbd_list_for_each_of (struct vbd_message, message, link, &inbox->messages)
+		daemon->kept_messages_bytes += kept_message_bytes(message);
 	while (daemon->kept_messages_bytes > daemon->config->records.messages_bytes)
 		drop_oldest(VBD_LIST_FIRST(&daemon->kept_inboxes, struct vbd_inbox, kept_link));
 }
@@ -145,9 +142,7 @@ static void copy_messages(void *reader)
 	if (vbd_list_empty(&inbox->messages))
 		return;
 	make_room_for_inbox(inbox);
-	vbd_list_for_each (link, &inbox->messages) {
-		struct vbd_message *message = VBD_CONTAINER_OF(link, struct vbd_message, link);
-
+	vbd_list_for_each_of (struct vbd_message, message, link, &inbox->messages) {
 		if (copy_message(message))
 			continue;
 		free_message(inbox, message);
@@ -170,8 +165,8 @@ void vbd_inbox_attach(struct vbd_inbox *inbox, struct vbd_qp *qp)
 
 void vbd_inbox_clear(struct vbd_inbox *inbox)
 {
-	vbd_list_for_each (link, &inbox->messages)
-		free_message(inbox, VBD_CONTAINER_OF(link, struct vbd_message, link));
+	vbd_list_for_each_of (struct vbd_message, message, link, &inbox->messages)
+		free_message(inbox, message);
 }
 
 const uint8_t *vbd_message_data(const struct vbd_message *message)
@@ -185,9 +180,7 @@ enum vbd_status vbd_inbox_delete(struct vbd_inbox *inbox, uint64_t through, stru
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "through",
 			"only %llu messages have been received so far",
 			(unsigned long long)inbox->last_seq);
-	vbd_list_for_each (link, &inbox->messages) {
-		struct vbd_message *message = VBD_CONTAINER_OF(link, struct vbd_message, link);
-
+	vbd_list_for_each_of (struct vbd_message, message, link, &inbox->messages) {
 		if (message->seq > through)
 			break;
 		if (message->slot)

@@ -97,9 +97,7 @@ static bool is_usable_device(const struct vbd_listener *listener, const struct v
 
 static void search_devices(struct search *search, const struct vbd_fabric *fabric)
 {
-	vbd_list_for_each (link, &fabric->devices) {
-		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (const struct vbd_device, device, link, &fabric->devices) {
 		if (!is_usable_device(search->listener, device) ||
 			vbd_device_query_gids(device, &search->gids, &search->gid_count, NULL) !=
 				VBD_OK)

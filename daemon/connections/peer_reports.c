@@ -77,9 +77,7 @@ bool vbd_peer_reports_listen(struct vbd_daemon *daemon)
 
 	if (!daemon->config->peer_reports)
 		return true;
-	vbd_list_for_each (link, &daemon->fabric->devices) {
-		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (const struct vbd_device, device, link, &daemon->fabric->devices) {
 		if (device->state == VBD_DEVICE_PRESENT)
 			all = open_report_ports(daemon->fabric, device) && all;
 	}

@@ -89,8 +89,8 @@ void vbd_eventlog_destroy(struct vbd_eventlog *eventlog)
 	vbd_watch_notify(&eventlog->watches, true);
 	for (uint64_t i = 0; i < eventlog->capacity; i++)
 		release_event(&eventlog->ring[i]);
-	vbd_list_for_each (link, &eventlog->runs)
-		free(VBD_CONTAINER_OF(link, struct vbd_event_run, link));
+	vbd_list_for_each_of (struct vbd_event_run, run, link, &eventlog->runs)
+		free(run);
 	free(eventlog);
 }
 
@@ -154,10 +154,7 @@ void vbd_eventlog_skip(struct vbd_eventlog *eventlog, uint64_t seq)
 const struct vbd_event_run *vbd_eventlog_find_run(
 	const struct vbd_eventlog *eventlog, const char *server_id)
 {
-	vbd_list_for_each (link, &eventlog->runs) {
-		const struct vbd_event_run *run =
-			VBD_CONTAINER_OF(link, struct vbd_event_run, link);
-
+	vbd_list_for_each_of (const struct vbd_event_run, run, link, &eventlog->runs) {
 		if (strcmp(run->server_id, server_id) == 0 && run->last >= eventlog->before)
 			return run;
 	}

@@ -75,13 +75,7 @@ static void run_deferred(struct vbd_loop *loop)
 {
 	struct vbd_link batch;
 
-	vbd_list_init(&batch);
-	while (!vbd_list_empty(&loop->deferred)) {
-		struct vbd_link *link = loop->deferred.next;
-
-		vbd_list_remove(link);
-		vbd_list_append(&batch, link);
-	}
+	vbd_list_take_all(&batch, &loop->deferred);
 	while (!vbd_list_empty(&batch)) {
 		struct vbd_deferred *deferred =
 			VBD_CONTAINER_OF(batch.next, struct vbd_deferred, link);

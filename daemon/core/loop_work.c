@@ -74,9 +74,7 @@ static unsigned int used_places(unsigned int running, unsigned int unwanted, uns
  * thread. Of the threads for work that nobody awaits, one owner gets half. */
 static struct share *next_ready_share(const struct vbd_work_lane *lane, size_t row)
 {
-	vbd_list_for_each (link, &lane->shares) {
-		struct share *share = VBD_CONTAINER_OF(link, struct share, link);
-
+	vbd_list_for_each_of (struct share, share, link, &lane->shares) {
 		if (used_places(share->running, share->unwanted, lanes[row].unwanted / 2) <
 				lanes[row].of_owner &&
 			!vbd_list_empty(&share->waiting))
@@ -176,10 +174,9 @@ static struct share *find_share(struct vbd_work_lane *lane, const void *owner)
 {
 	struct share *share;
 
-	vbd_list_for_each (link, &lane->shares) {
-		share = VBD_CONTAINER_OF(link, struct share, link);
-		if (share->owner == owner)
-			return share;
+	vbd_list_for_each_of (struct share, each, link, &lane->shares) {
+		if (each->owner == owner)
+			return each;
 	}
 	share = calloc(1, sizeof(*share));
 	if (!share)

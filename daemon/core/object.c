@@ -265,9 +265,7 @@ static void free_oldest_ended(struct vbd_registry *registry)
 {
 	if (vbd_registry_count(registry) < registry->limit)
 		return;
-	vbd_list_for_each (link, &registry->ended.ended) {
-		struct vbd_object *object = object_of(link);
-
+	vbd_list_for_each_of (struct vbd_object, object, ended_link, &registry->ended.ended) {
 		if (is_used(object))
 			continue;
 		vbd_object_free(object);

@@ -140,9 +140,7 @@ static void on_sample_taken(void *arg)
 	/* Without `hotplug` the daemon is being destroyed. */
 	if (!daemon->hotplug)
 		return;
-	vbd_list_for_each (link, &daemon->fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (struct vbd_device, device, link, &daemon->fabric->devices) {
 		if (!device->traced_ns && device->state == VBD_DEVICE_PRESENT)
 			vbd_traces_mark(daemon, device);
 	}

@@ -36,13 +36,7 @@ static inline void vbd_watch_notify(struct vbd_link *watches, bool gone)
 	struct vbd_link now;
 
 	/* Iterate over a local list, since a callback may remove any watch and add new ones. */
-	vbd_list_init(&now);
-	while (!vbd_list_empty(watches)) {
-		struct vbd_link *link = watches->next;
-
-		vbd_list_remove(link);
-		vbd_list_append(&now, link);
-	}
+	vbd_list_take_all(&now, watches);
 	while (!vbd_list_empty(&now)) {
 		struct vbd_watch *watch = VBD_CONTAINER_OF(now.next, struct vbd_watch, link);
 

@@ -89,10 +89,10 @@ void vbd_channel_check_transfer(struct vbd_transfer *transfer)
 
 void vbd_channel_check_transfers(struct vbd_channel *channel)
 {
-	vbd_list_for_each (link, &channel->transfers)
-		vbd_channel_check_transfer(VBD_CONTAINER_OF(link, struct vbd_transfer, link));
-	vbd_list_for_each (link, &channel->receives)
-		vbd_channel_check_transfer(VBD_CONTAINER_OF(link, struct vbd_transfer, link));
+	vbd_list_for_each_of (struct vbd_transfer, transfer, link, &channel->transfers)
+		vbd_channel_check_transfer(transfer);
+	vbd_list_for_each_of (struct vbd_transfer, transfer, link, &channel->receives)
+		vbd_channel_check_transfer(transfer);
 }
 
 void vbd_channel_fail_wr(struct vbd_transfer *transfer)

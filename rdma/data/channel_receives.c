@@ -299,9 +299,7 @@ void vbd_channel_join_srq(struct vbd_channel *channel)
 
 struct vbd_channel *vbd_channel_of_srq(struct vbd_srq *srq, uint32_t qp_num)
 {
-	vbd_list_for_each (link, srq_list_of_qp(srq, qp_num)) {
-		struct vbd_channel *channel = VBD_CONTAINER_OF(link, struct vbd_channel, srq_link);
-
+	vbd_list_for_each_of (struct vbd_channel, channel, srq_link, srq_list_of_qp(srq, qp_num)) {
 		if (channel->qpn == qp_num)
 			return channel;
 	}

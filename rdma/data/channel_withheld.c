@@ -127,15 +127,9 @@ void vbd_withheld_release(
 {
 	struct vbd_link now;
 
-	vbd_list_for_each (link, &worker->delayed)
-		VBD_CONTAINER_OF(link, struct delayed, link)->due_ns = 0;
-	vbd_list_init(&now);
-	while (!vbd_list_empty(&worker->withholding)) {
-		struct vbd_link *link = worker->withholding.next;
-
-		vbd_list_remove(link);
-		vbd_list_append(&now, link);
-	}
+	vbd_list_for_each_of (struct delayed, delayed, link, &worker->delayed)
+		delayed->due_ns = 0;
+	vbd_list_take_all(&now, &worker->withholding);
 	while (!vbd_list_empty(&now))
 		post_held_receives(VBD_LIST_FIRST(&now, struct vbd_withheld, link), post);
 }

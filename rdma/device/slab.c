@@ -25,11 +25,6 @@ struct vbd_slabs {
 	struct vbd_counter count, registered_bytes, taken_bytes;
 };
 
-static struct vbd_slab *slab_of_link(struct vbd_link *link)
-{
-	return VBD_CONTAINER_OF(link, struct vbd_slab, link);
-}
-
 static size_t grains_for_bytes(size_t size_bytes)
 {
 	return (size_bytes + VBD_SLAB_GRAIN_BYTES - 1) / VBD_SLAB_GRAIN_BYTES;
@@ -128,9 +123,7 @@ static bool take_from_slab(struct vbd_slabs *slabs, struct vbd_slab *slab, size_
 
 static bool take_room(struct vbd_slabs *slabs, size_t size_bytes, struct vbd_slab_range *ret_range)
 {
-	vbd_list_for_each (link, &slabs->list) {
-		struct vbd_slab *slab = slab_of_link(link);
-
+	vbd_list_for_each_of (struct vbd_slab, slab, link, &slabs->list) {
 		if (slab->free_count == 0)
 			break;
 		if (take_from_slab(slabs, slab, size_bytes, ret_range))
@@ -200,8 +193,8 @@ bool vbd_slabs_try_take(
 
 static bool has_other_empty_slab(const struct vbd_slabs *slabs, const struct vbd_slab *slab)
 {
-	vbd_list_for_each (link, &slabs->list) {
-		if (slab_of_link(link) != slab && is_slab_empty(slab_of_link(link)))
+	vbd_list_for_each_of (struct vbd_slab, other, link, &slabs->list) {
+		if (other != slab && is_slab_empty(other))
 			return true;
 	}
 	return false;
@@ -249,9 +242,9 @@ struct vbd_slab_use vbd_slabs_use(const struct vbd_slabs *slabs)
 
 static void destroy_slabs(struct vbd_slabs *slabs)
 {
-	vbd_list_for_each (link, &slabs->list) {
-		vbd_list_remove(link);
-		free_slab(slab_of_link(link));
+	vbd_list_for_each_of (struct vbd_slab, slab, link, &slabs->list) {
+		vbd_list_remove(&slab->link);
+		free_slab(slab);
 	}
 	(void)pthread_mutex_destroy(&slabs->lock);
 	free(slabs);

@@ -47,9 +47,7 @@ void vbd_goodbyes_go_on(struct vbd_fabric *fabric, struct vbd_device *device)
 {
 	if (vbd_cm_must_not_send(device))
 		return;
-	vbd_list_for_each (link, &fabric->goodbyes) {
-		struct vbd_goodbye *goodbye = VBD_CONTAINER_OF(link, struct vbd_goodbye, link);
-
+	vbd_list_for_each_of (struct vbd_goodbye, goodbye, link, &fabric->goodbyes) {
 		if (is_on_device(goodbye, device))
 			say_or_end_held(goodbye);
 	}
@@ -104,9 +102,7 @@ void vbd_goodbyes_check(struct vbd_fabric *fabric, uint64_t now_ns, unsigned int
 
 void vbd_goodbyes_abandon(struct vbd_fabric *fabric)
 {
-	vbd_list_for_each (link, &fabric->goodbyes) {
-		struct vbd_goodbye *goodbye = VBD_CONTAINER_OF(link, struct vbd_goodbye, link);
-
+	vbd_list_for_each_of (struct vbd_goodbye, goodbye, link, &fabric->goodbyes) {
 		if (fabric->exits)
 			free_goodbye(goodbye);
 		else

@@ -14,11 +14,6 @@
 /* Requests that may wait in the kernel, which drops further ones silently. */
 #define BACKLOG 64
 
-static struct vbd_report_port *port_of_link(struct vbd_link *link)
-{
-	return VBD_CONTAINER_OF(link, struct vbd_report_port, link);
-}
-
 static void close_report_port(struct vbd_report_port *port)
 {
 	vbd_calls_end_id(port->fabric->calls, &port->account, port->cm_id);
@@ -30,9 +25,9 @@ static void close_report_port(struct vbd_report_port *port)
 
 static bool has_open_port(const struct vbd_fabric *fabric, const struct sockaddr_storage *local)
 {
-	vbd_list_for_each (link, &fabric->report_ports) {
-		if (vbd_sockaddr_is_same((const struct sockaddr *)&port_of_link(link)->addr,
-			    (const struct sockaddr *)local))
+	vbd_list_for_each_of (struct vbd_report_port, port, link, &fabric->report_ports) {
+		if (vbd_sockaddr_is_same(
+			    (const struct sockaddr *)&port->addr, (const struct sockaddr *)local))
 			return true;
 	}
 	return false;
@@ -137,18 +132,18 @@ void vbd_report_port_on_cm_event(struct vbd_report_port *port, const struct vbd_
 
 void vbd_report_ports_device_removing(struct vbd_fabric *fabric, const struct vbd_device *device)
 {
-	vbd_list_for_each (link, &fabric->report_ports) {
-		const char *name = vbd_device_of_id(&fabric->devices, port_of_link(link)->cm_id);
+	vbd_list_for_each_of (struct vbd_report_port, port, link, &fabric->report_ports) {
+		const char *name = vbd_device_of_id(&fabric->devices, port->cm_id);
 
 		if (name && strcmp(name, device->name) == 0)
-			close_report_port(port_of_link(link));
+			close_report_port(port);
 	}
 }
 
 void vbd_report_ports_close(struct vbd_fabric *fabric)
 {
-	vbd_list_for_each (link, &fabric->report_ports)
-		close_report_port(port_of_link(link));
+	vbd_list_for_each_of (struct vbd_report_port, port, link, &fabric->report_ports)
+		close_report_port(port);
 }
 
 #define MAGIC	"VBSD"

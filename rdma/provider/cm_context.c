@@ -26,9 +26,7 @@ static struct vbd_link contexts = {&contexts, &contexts};
 
 static struct cm_context *find_context(const struct ibv_device *device)
 {
-	vbd_list_for_each (link, &contexts) {
-		struct cm_context *context = VBD_CONTAINER_OF(link, struct cm_context, link);
-
+	vbd_list_for_each_of (struct cm_context, context, link, &contexts) {
 		if (context->device == device)
 			return context;
 	}

@@ -13,17 +13,12 @@ atomic_uint vbd_faults_armed_effects;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct vbd_link faults = {&faults, &faults}; /* with the lock; the oldest first */
 
-static struct vbd_fault *fault_of_link(struct vbd_link *link)
-{
-	return VBD_CONTAINER_OF(link, struct vbd_fault, link);
-}
-
 static void update_armed_effects(void)
 {
 	unsigned int effects = 0;
 
-	vbd_list_for_each (link, &faults)
-		effects |= 1U << fault_of_link(link)->effect;
+	vbd_list_for_each_of (struct vbd_fault, fault, link, &faults)
+		effects |= 1U << fault->effect;
 	atomic_store_explicit(&vbd_faults_armed_effects, effects, memory_order_relaxed);
 }
 
@@ -98,9 +93,7 @@ bool vbd_fault_take(enum vbd_fault_effect effect, enum vbd_pv_call call, const v
 	if (!vbd_faults_armed(effect))
 		return false;
 	(void)pthread_mutex_lock(&lock);
-	vbd_list_for_each (link, &faults) {
-		struct vbd_fault *fault = fault_of_link(link);
-
+	vbd_list_for_each_of (struct vbd_fault, fault, link, &faults) {
 		hit = fault->effect == effect && fault->rule.call == call &&
 		      count_and_hit(fault, subject);
 		if (!hit)
