@@ -54,9 +54,10 @@ struct sockaddr_storage vbd_addr_of_bytes(const uint8_t bytes[16])
 
 void vbd_addr_to_bytes(const struct sockaddr *addr, uint8_t ret_bytes[16])
 {
+	memset(ret_bytes, 0, 16);
 	if (addr->sa_family == AF_INET6) {
 		memcpy(ret_bytes, &in6(addr)->sin6_addr, 16);
-	} else {
+	} else if (addr->sa_family == AF_INET) {
 		memcpy(ret_bytes, mapped_prefix, sizeof(mapped_prefix));
 		memcpy(ret_bytes + MAPPED_OFFSET, &in4(addr)->sin_addr, 4);
 	}
@@ -329,6 +330,18 @@ size_t vbd_sockaddr_bytes(const struct sockaddr *addr)
 	return addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : 0;
 }
 
+const uint8_t *vbd_sockaddr_data(const struct sockaddr *addr, size_t *ret_len)
+{
+	*ret_len = addr->sa_family == AF_INET6 ? 16 : 4;
+	return addr->sa_family == AF_INET6 ? in6(addr)->sin6_addr.s6_addr
+					   : (const uint8_t *)&in4(addr)->sin_addr;
+}
+
+uint32_t vbd_sockaddr_scope(const struct sockaddr *addr)
+{
+	return addr->sa_family == AF_INET6 ? in6(addr)->sin6_scope_id : 0;
+}
+
 bool vbd_sockaddr_is_any(const struct sockaddr *addr)
 {
 	if (addr->sa_family == AF_INET6)
@@ -366,7 +379,7 @@ bool vbd_sockaddr_is_of_link(const struct sockaddr *addr)
 
 bool vbd_sockaddr_needs_scope(const struct sockaddr *addr)
 {
-	return vbd_sockaddr_is_link_local(addr) && !in6(addr)->sin6_scope_id;
+	return vbd_sockaddr_is_link_local(addr) && !vbd_sockaddr_scope(addr);
 }
 
 bool vbd_sockaddr_is_same(const struct sockaddr *a, const struct sockaddr *b)
@@ -376,5 +389,5 @@ bool vbd_sockaddr_is_same(const struct sockaddr *a, const struct sockaddr *b)
 	if (a->sa_family != AF_INET6)
 		return in4(a)->sin_addr.s_addr == in4(b)->sin_addr.s_addr;
 	return memcmp(&in6(a)->sin6_addr, &in6(b)->sin6_addr, sizeof(struct in6_addr)) == 0 &&
-	       (!vbd_sockaddr_is_link_local(a) || in6(a)->sin6_scope_id == in6(b)->sin6_scope_id);
+	       (!vbd_sockaddr_is_link_local(a) || vbd_sockaddr_scope(a) == vbd_sockaddr_scope(b));
 }

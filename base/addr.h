@@ -106,8 +106,14 @@ void vbd_addr_copy(struct sockaddr_storage *to, const struct sockaddr *from);
 /** vbd_addr_of_bytes - the address, port 0, of 16 bytes, with an IPv4 address mapped into IPv6 */
 struct sockaddr_storage vbd_addr_of_bytes(const uint8_t bytes[16]);
 
-/** vbd_addr_to_bytes - the same the other way */
+/** vbd_addr_to_bytes - the same the other way; zeros for another family */
 void vbd_addr_to_bytes(const struct sockaddr *addr, uint8_t ret_bytes[16]);
+
+/** vbd_sockaddr_data - the bytes of the IPv4 or IPv6 address itself, @ret_len of them */
+const uint8_t *vbd_sockaddr_data(const struct sockaddr *addr, size_t *ret_len);
+
+/** vbd_sockaddr_scope - the index of the interface of an IPv6 address; 0: none */
+uint32_t vbd_sockaddr_scope(const struct sockaddr *addr);
 
 /** vbd_sockaddr_is_any - 0.0.0.0 or :: */
 bool vbd_sockaddr_is_any(const struct sockaddr *addr);

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <limits.h>
 
+#define MEMINFO	  "/proc/meminfo"
 #define SIZES_DIR "/sys/kernel/mm/hugepages"
 
 /* Whether the kernel has pages of this size. Fills @text with all sizes that it has. */
@@ -36,7 +37,8 @@ static bool find_page_size(uint64_t wanted_bytes, char *text, size_t text_bytes)
 enum vbd_status vbd_hugepage_choose(
 	uint64_t wanted_bytes, uint64_t *ret_page_bytes, struct vbd_error *err)
 {
-	uint64_t page_size_bytes = wanted_bytes ? wanted_bytes : vbd_meminfo_bytes("Hugepagesize");
+	uint64_t page_size_bytes =
+		wanted_bytes ? wanted_bytes : vbd_proc_bytes(MEMINFO, "Hugepagesize");
 	char sizes[120] = "";
 
 	if (page_size_bytes && find_page_size(page_size_bytes, sizes, sizeof(sizes))) {
@@ -154,9 +156,9 @@ enum vbd_status vbd_hugepage_shortage(
 		"%s, and the kernel refused them for another reason, as a NUMA policy", needed);
 }
 
-uint64_t vbd_meminfo_bytes(const char *name)
+uint64_t vbd_proc_bytes(const char *path, const char *name)
 {
-	FILE *file = fopen("/proc/meminfo", "re");
+	FILE *file = fopen(path, "re");
 	size_t len = strlen(name);
 	uint64_t kib = 0;
 	char line[128];
@@ -173,7 +175,7 @@ uint64_t vbd_meminfo_bytes(const char *name)
 
 enum vbd_status vbd_meminfo_check(size_t size_bytes, struct vbd_error *err)
 {
-	uint64_t available_bytes = vbd_meminfo_bytes("MemAvailable");
+	uint64_t available_bytes = vbd_proc_bytes(MEMINFO, "MemAvailable");
 
 	if (!available_bytes || size_bytes <= available_bytes - available_bytes / 16)
 		return VBD_OK;

@@ -37,12 +37,12 @@ enum vbd_status vbd_hugepage_shortage(
 #define VBD_MEMINFO_STEP_BYTES ((size_t)64 << 20)
 
 /**
- * vbd_meminfo_bytes - one figure
+ * vbd_proc_bytes - one figure of a file like /proc/meminfo
  * @name: as in proc(5), "MemAvailable" for example
  *
  * Returns bytes, 0 if the kernel does not have the figure.
  */
-uint64_t vbd_meminfo_bytes(const char *name);
+uint64_t vbd_proc_bytes(const char *path, const char *name);
 
 /**
  * vbd_meminfo_check - ask whether memory can be used without a lack of it for others

@@ -7,8 +7,6 @@
 #include <arpa/inet.h>
 #include <search.h>
 
-static const uint8_t v4_mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
 /* --- networks -------------------------------------------------------------------------------- */
 
 static bool in_net(const struct vbd_gate_net *net, const uint8_t addr[16])
@@ -74,7 +72,7 @@ bool vbd_gate_net_parse(const char *text, struct vbd_gate_net *ret_net)
 
 const char *vbd_gate_net_format(const struct vbd_gate_net *net, char text[VBD_GATE_NET_TEXT_BYTES])
 {
-	bool is_v4 = net->prefix_bits >= 96 && memcmp(net->addr, v4_mapped, 12) == 0;
+	bool is_v4 = vbd_addr_of_bytes(net->addr).ss_family == AF_INET;
 	size_t len;
 
 	(void)inet_ntop(is_v4 ? AF_INET : AF_INET6, is_v4 ? net->addr + 12 : net->addr, text,
@@ -93,18 +91,6 @@ struct peer {
 	uint32_t connections;
 };
 
-static void set_v6_address(uint8_t ret_addr[16], const struct sockaddr *peer)
-{
-	memset(ret_addr, 0, 16);
-	if (peer->sa_family == AF_INET6) {
-		memcpy(ret_addr, &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr, 16);
-	} else if (peer->sa_family == AF_INET) {
-		memcpy(ret_addr, v4_mapped, sizeof(v4_mapped));
-		memcpy(ret_addr + sizeof(v4_mapped),
-			&((const struct sockaddr_in *)(const void *)peer)->sin_addr, 4);
-	}
-}
-
 static int compare_addresses(const void *one, const void *other)
 {
 	return memcmp(one, other, 16);
@@ -122,7 +108,7 @@ bool vbd_gate_enter(struct vbd_gate *gate, const struct sockaddr *peer)
 	uint8_t addr[16];
 	struct peer *entry;
 
-	set_v6_address(addr, peer);
+	vbd_addr_to_bytes(peer, addr);
 	entry = find_peer(gate, addr);
 	if (!entry) {
 		entry = calloc(1, sizeof(*entry));
@@ -144,7 +130,7 @@ void vbd_gate_leave(struct vbd_gate *gate, const struct sockaddr *peer)
 	uint8_t addr[16];
 	struct peer *entry;
 
-	set_v6_address(addr, peer);
+	vbd_addr_to_bytes(peer, addr);
 	entry = find_peer(gate, addr);
 	if (!entry)
 		return;
@@ -194,7 +180,7 @@ enum vbd_connect_refusal vbd_gate_check(
 	uint64_t full_ns = 0;
 	uint8_t addr[16];
 
-	set_v6_address(addr, peer);
+	vbd_addr_to_bytes(peer, addr);
 	if (!is_peer_allowed(rules, addr, gid))
 		return VBD_CONNECT_REFUSAL_NOT_ALLOWED;
 	if (rules->connects_per_s && !(full_ns = take_rate_token(gate, now_ns)))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/devices.h"
 
+#include "base/hugepage.h"
 #include "base/text.h"
 
 #include <sys/resource.h>
@@ -10,8 +11,8 @@ static const char *device_like(const struct vbd_daemon *daemon, const char *name
 {
 	struct vbd_similar similar = {.word = name};
 
-	vbd_list_for_each (link, &daemon->fabric->devices)
-		vbd_similar_try(&similar, VBD_CONTAINER_OF(link, struct vbd_device, link)->name);
+	vbd_list_for_each_of (struct vbd_device, device, link, &daemon->fabric->devices)
+		vbd_similar_try(&similar, device->name);
 	return similar.like;
 }
 
@@ -23,9 +24,7 @@ struct vbd_device *vbd_device_find_ref(
 	uint64_t id = 0;
 	bool by_id = vbd_ref_is_id(ref, &id);
 
-	vbd_list_for_each (link, &daemon->fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (struct vbd_device, device, link, &daemon->fabric->devices) {
 		if (by_id ? device->id == id : strcmp(device->name, ref) == 0)
 			found = device;
 	}
@@ -92,20 +91,9 @@ bool vbd_ready_cm(const struct vbd_daemon *daemon, char *detail, size_t detail_b
 void vbd_memlock(uint64_t *ret_locked_bytes, uint64_t *ret_limit_bytes)
 {
 	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
-	unsigned long long kib;
-	char line[128];
-	FILE *file;
 
 	(void)getrlimit(RLIMIT_MEMLOCK, &limit);
 	*ret_limit_bytes = limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
-	*ret_locked_bytes = 0;
-	file = fopen("/proc/self/status", "re");
-	if (!file)
-		return;
-	while (fgets(line, sizeof(line), file)) {
-		/* VmPin is registered memory, VmLck mlock(2)ed memory; the limit holds for each. */
-		if (sscanf(line, "VmPin: %llu kB", &kib) == 1) /* NOLINT: bounded by the kernel */
-			*ret_locked_bytes = kib * 1024;
-	}
-	(void)fclose(file);
+	/* VmPin is registered memory, VmLck mlock(2)ed memory; the limit holds for each. */
+	*ret_locked_bytes = vbd_proc_bytes("/proc/self/status", "VmPin");
 }

@@ -8,7 +8,6 @@
 #include "rdma/names/rejection.h"
 #include "rdma/provider/provider.h"
 
-#include <arpa/inet.h>
 #include <net/if.h>
 #include <netinet/in.h>
 
@@ -19,11 +18,6 @@ static void copy_addr(struct sockaddr_storage *to, const struct sockaddr *from, 
 	vbd_addr_copy(to, from);
 	if (vbd_sockaddr_needs_scope(from))
 		((struct sockaddr_in6 *)to)->sin6_scope_id = scope_id;
-}
-
-static uint32_t scope_of(const struct sockaddr_storage *addr)
-{
-	return addr->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_scope_id : 0;
 }
 
 void vbd_conn_cm_take_device(struct vbd_conn *conn)
@@ -40,8 +34,10 @@ void vbd_conn_cm_take_device(struct vbd_conn *conn)
 
 void vbd_conn_cm_take_addresses(struct vbd_conn *conn)
 {
-	uint32_t scope_id = scope_of(&conn->peer) ? scope_of(&conn->peer) : scope_of(&conn->local);
+	uint32_t scope_id = vbd_sockaddr_scope((const struct sockaddr *)&conn->peer);
 
+	if (!scope_id)
+		scope_id = vbd_sockaddr_scope((const struct sockaddr *)&conn->local);
 	copy_addr(&conn->local, vbd_pv_id_local(conn->cm_id), scope_id);
 	copy_addr(&conn->peer, vbd_pv_id_peer(conn->cm_id), scope_id);
 }
@@ -96,9 +92,7 @@ static enum vbd_status choose_source_addr(struct vbd_conn *conn, const struct so
 	} else if (!ret_src->ss_family && conn->cm.src_port) {
 		ret_src->ss_family = dst->sa_family;
 	}
-	/* The port is at the same place in sockaddr_in and sockaddr_in6. */
-	if (ret_src->ss_family)
-		((struct sockaddr_in *)ret_src)->sin_port = htons(conn->cm.src_port);
+	vbd_addr_set_port(ret_src, conn->cm.src_port);
 	return VBD_OK;
 }
 

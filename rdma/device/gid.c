@@ -22,9 +22,7 @@ static const char *gid_type_name(uint32_t type)
 
 bool vbd_gid_is_ipv4(const uint8_t raw[16])
 {
-	static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	return memcmp(raw, v4_mapped, sizeof(v4_mapped)) == 0;
+	return vbd_addr_of_bytes(raw).ss_family == AF_INET;
 }
 
 const char *vbd_gid_scope(const uint8_t raw[16])

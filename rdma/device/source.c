@@ -10,30 +10,14 @@
 #define IPOIB_GID_OFFSET 4
 #define ETHERNET_BYTES	 6
 
-static const struct sockaddr_in6 *in6(const struct sockaddr *addr)
-{
-	return (const struct sockaddr_in6 *)(const void *)addr;
-}
-
-static const struct sockaddr_in *in4(const struct sockaddr *addr)
-{
-	return (const struct sockaddr_in *)(const void *)addr;
-}
-
 /* Does the local address @own match @towards? Any routable one matches "any". */
 static bool addr_matches(const struct sockaddr *own, const struct sockaddr *towards)
 {
 	if (own->sa_family != towards->sa_family ||
 		vbd_sockaddr_is_link_local(own) != vbd_sockaddr_is_link_local(towards))
 		return false;
-	return !vbd_sockaddr_is_link_local(own) || !in6(towards)->sin6_scope_id ||
-	       in6(own)->sin6_scope_id == in6(towards)->sin6_scope_id;
-}
-
-static const uint8_t *addr_data(const struct sockaddr *addr)
-{
-	return addr->sa_family == AF_INET6 ? in6(addr)->sin6_addr.s6_addr
-					   : (const uint8_t *)&in4(addr)->sin_addr;
+	return !vbd_sockaddr_is_link_local(own) || !vbd_sockaddr_scope(towards) ||
+	       vbd_sockaddr_scope(own) == vbd_sockaddr_scope(towards);
 }
 
 /* Is @towards on the network of the interface that has @own? A device with a VLAN, or with several
@@ -41,17 +25,19 @@ static const uint8_t *addr_data(const struct sockaddr *addr)
 static bool is_on_same_network(const struct sockaddr *own, const struct sockaddr *towards,
 	const struct ifaddrs *interfaces)
 {
-	const size_t count = own->sa_family == AF_INET6 ? 16 : 4;
+	size_t count, ignored;
+	const uint8_t *to = vbd_sockaddr_data(towards, &ignored);
+	const uint8_t *from = vbd_sockaddr_data(own, &count), *mask;
 
 	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
 		size_t i = 0;
 
 		if (!each->ifa_addr || !each->ifa_netmask ||
 			each->ifa_addr->sa_family != own->sa_family ||
-			memcmp(addr_data(each->ifa_addr), addr_data(own), count) != 0)
+			memcmp(vbd_sockaddr_data(each->ifa_addr, &ignored), from, count) != 0)
 			continue;
-		while (i < count && !((addr_data(own)[i] ^ addr_data(towards)[i]) &
-					    addr_data(each->ifa_netmask)[i]))
+		mask = vbd_sockaddr_data(each->ifa_netmask, &ignored);
+		while (i < count && !((from[i] ^ to[i]) & mask[i]))
 			i++;
 		if (i == count)
 			return true;
@@ -160,12 +146,13 @@ bool vbd_source_pick(const struct vbd_gid *gids, size_t gid_count, const struct 
 	return false;
 }
 
+/* @name: NULL: of any interface */
 static bool interface_has_addr(
 	const struct ifaddrs *interfaces, const char *name, const struct sockaddr *addr)
 {
 	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
 		if (each->ifa_addr && each->ifa_addr->sa_family == addr->sa_family &&
-			strcmp(each->ifa_name, name) == 0 &&
+			(!name || strcmp(each->ifa_name, name) == 0) &&
 			vbd_sockaddr_is_same(each->ifa_addr, addr))
 			return true;
 	}
@@ -302,12 +289,8 @@ enum vbd_status vbd_source_of_device(const struct vbd_device *device,
 /* Does this host have @addr? True if that can't be told. */
 static bool is_own(const struct ifaddrs *interfaces, const struct sockaddr *addr)
 {
-	bool own = !interfaces || vbd_sockaddr_is_any(addr);
-
-	for (const struct ifaddrs *each = interfaces; each && !own; each = each->ifa_next)
-		own = each->ifa_addr && each->ifa_addr->sa_family == addr->sa_family &&
-		      vbd_sockaddr_is_same(each->ifa_addr, addr);
-	return own;
+	return !interfaces || vbd_sockaddr_is_any(addr) ||
+	       interface_has_addr(interfaces, NULL, addr);
 }
 
 enum vbd_status vbd_source_judge_bind(const struct ifaddrs *interfaces, const struct sockaddr *addr,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/provider/ask.h"
 
+#include "base/addr.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "rdma/provider/provider_parts.h"
 
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdatomic.h>
 
@@ -54,15 +54,6 @@ struct ask {
 };
 
 static _Atomic unsigned int threads;
-
-static struct sockaddr *set_port(struct sockaddr_storage *addr, uint16_t port)
-{
-	if (addr->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
-	else
-		((struct sockaddr_in *)addr)->sin_port = htons(port);
-	return (struct sockaddr *)addr;
-}
 
 /* The time until end_ns. */
 static unsigned int time_left_ms(const struct ask *ask)
@@ -131,9 +122,11 @@ static bool resolve_target_addr(const struct ask *ask, struct target *target)
 	struct sockaddr_storage to = target->question.dst;
 	uint16_t port = target->question.count ? VBD_PV_REPORT_PORT : PORT_CLOSED;
 
+	vbd_addr_set_port(&from, 0);
+	vbd_addr_set_port(&to, (uint16_t)(port + target->asked_ports));
 	return create_target_id(ask, target) &&
-	       rdma_resolve_addr(target->id, from.ss_family ? set_port(&from, 0) : NULL,
-		       set_port(&to, (uint16_t)(port + target->asked_ports)), RESOLVE_MS) == 0;
+	       rdma_resolve_addr(target->id, from.ss_family ? (struct sockaddr *)&from : NULL,
+		       (struct sockaddr *)&to, RESOLVE_MS) == 0;
 }
 
 static bool resolve_target_route(const struct target *target)

@@ -3,6 +3,7 @@
  * neighbours. */
 #include "rdma/provider/ask.h"
 
+#include "base/addr.h"
 #include "rdma/provider/provider_parts.h"
 
 #include <libmnl/libmnl.h>
@@ -23,25 +24,6 @@ struct message {
 	};
 	const struct nlattr *attrs[RTA_VIA + 1];
 };
-
-static const void *addr_data(const struct sockaddr *addr)
-{
-	return addr->sa_family == AF_INET6
-		       ? (const void *)&((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr
-		       : (const void *)&((const struct sockaddr_in *)(const void *)addr)->sin_addr;
-}
-
-static size_t addr_bytes(const struct sockaddr *addr)
-{
-	return addr->sa_family == AF_INET6 ? 16 : 4;
-}
-
-static unsigned int scope_id(const struct sockaddr *addr)
-{
-	return addr->sa_family == AF_INET6
-		       ? ((const struct sockaddr_in6 *)(const void *)addr)->sin6_scope_id
-		       : 0;
-}
 
 /* Leave an attribute out whose length is not that of an address of @family. */
 static void copy_addr(int family, const void *bytes, size_t len, struct sockaddr_storage *to)
@@ -114,20 +96,21 @@ static int query_route(struct mnl_socket *socket, const struct sockaddr *dst,
 	const struct sockaddr *src, struct message *message)
 {
 	struct rtmsg *route;
-	size_t bytes = addr_bytes(dst);
+	size_t bytes;
+	const uint8_t *data = vbd_sockaddr_data(dst, &bytes);
 
 	(void)mnl_nlmsg_put_header(message);
 	route = mnl_nlmsg_put_extra_header(&message->head, sizeof(*route));
 	message->head.nlmsg_type = RTM_GETROUTE;
 	route->rtm_family = (unsigned char)dst->sa_family;
 	route->rtm_dst_len = (unsigned char)(bytes * 8);
-	mnl_attr_put(&message->head, RTA_DST, bytes, addr_data(dst));
+	mnl_attr_put(&message->head, RTA_DST, bytes, data);
 	if (src) {
 		route->rtm_src_len = (unsigned char)(bytes * 8);
-		mnl_attr_put(&message->head, RTA_SRC, bytes, addr_data(src));
+		mnl_attr_put(&message->head, RTA_SRC, bytes, vbd_sockaddr_data(src, &bytes));
 	}
-	if (scope_id(dst))
-		mnl_attr_put_u32(&message->head, RTA_OIF, scope_id(dst));
+	if (vbd_sockaddr_scope(dst))
+		mnl_attr_put_u32(&message->head, RTA_OIF, vbd_sockaddr_scope(dst));
 	return query_kernel(socket, message, sizeof(*route));
 }
 
@@ -137,7 +120,9 @@ static void fill_addresses(const struct message *message, const struct sockaddr 
 	unsigned int ifindex, struct vbd_pv_netroute *netroute)
 {
 	const struct nlattr *via = message->attrs[RTA_VIA];
-	unsigned int scope = scope_id(dst) ? scope_id(dst) : ifindex;
+	unsigned int scope = vbd_sockaddr_scope(dst) ? vbd_sockaddr_scope(dst) : ifindex;
+	size_t bytes;
+	const uint8_t *data = vbd_sockaddr_data(dst, &bytes);
 
 	copy_attr_addr(dst->sa_family, message->attrs[RTA_PREFSRC], 0, &netroute->src);
 	copy_attr_addr(dst->sa_family, message->attrs[RTA_GATEWAY], 0, &netroute->next);
@@ -146,9 +131,9 @@ static void fill_addresses(const struct message *message, const struct sockaddr 
 		copy_attr_addr(mnl_attr_get_u16(via), via, sizeof(uint16_t), &netroute->next);
 	netroute->gateway = via || message->attrs[RTA_GATEWAY];
 	if (!netroute->next.ss_family)
-		copy_addr(dst->sa_family, addr_data(dst), addr_bytes(dst), &netroute->next);
+		copy_addr(dst->sa_family, data, bytes, &netroute->next);
 	if (!netroute->src.ss_family && netroute->local)
-		copy_addr(dst->sa_family, addr_data(dst), addr_bytes(dst), &netroute->src);
+		copy_addr(dst->sa_family, data, bytes, &netroute->src);
 	set_scope(&netroute->src, scope);
 	set_scope(&netroute->next, scope);
 }
@@ -201,6 +186,8 @@ static void query_neighbour(struct mnl_socket *socket, struct message *message,
 	unsigned int ifindex, struct vbd_pv_netroute *netroute)
 {
 	const struct sockaddr *next = (const struct sockaddr *)&netroute->next;
+	size_t bytes;
+	const uint8_t *data = vbd_sockaddr_data(next, &bytes);
 	const struct nlattr *hwaddr;
 	struct ndmsg *entry;
 	int errnum;
@@ -210,7 +197,7 @@ static void query_neighbour(struct mnl_socket *socket, struct message *message,
 	message->head.nlmsg_type = RTM_GETNEIGH;
 	entry->ndm_family = (unsigned char)next->sa_family;
 	entry->ndm_ifindex = (int)ifindex;
-	mnl_attr_put(&message->head, NDA_DST, addr_bytes(next), addr_data(next));
+	mnl_attr_put(&message->head, NDA_DST, bytes, data);
 	errnum = query_kernel(socket, message, sizeof(*entry));
 	if (errnum == ENOENT)
 		netroute->neighbour = "none";
