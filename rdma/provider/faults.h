@@ -98,7 +98,7 @@ static inline int vbd_pv_fault(enum vbd_pv_call call)
  * For the functions of the provider. The errno with which @expression, a call of a library, has
  * failed; 0: it has not. If a client wants the call to fail, it is not made. The macros below give
  * the errno for calls of other conventions: of one that sets errno, and of one that returns an
- * object.
+ * object, which @ret is set to.
  */
 #define VBD_PV_RESULT(call, expression)                        \
 	__extension__({                                        \
@@ -106,7 +106,14 @@ static inline int vbd_pv_fault(enum vbd_pv_call call)
 		fault_ ? fault_ : (expression);                \
 	})
 #define VBD_PV_ERRNO(expression) ((expression) == 0 ? 0 : errno ? errno : VBD_PV_NO_ERRNO)
-#define VBD_PV_MADE(expression)	 (errno = 0, (expression) ? 0 : errno ? errno : VBD_PV_NO_ERRNO)
+#define VBD_PV_MADE(ret, expression)                         \
+	__extension__({                                      \
+		errno = 0;                                   \
+		__typeof__(*(ret)) made_ = (expression);     \
+		if (made_)                                   \
+			*(ret) = made_;                      \
+		made_ ? 0 : errno ? errno : VBD_PV_NO_ERRNO; \
+	})
 
 /* The status of the call, whose text is behind @err. */
 #define VBD_PV_DO(call, expression, err, ...)                                            \

@@ -13,7 +13,7 @@ enum vbd_status vbd_pv_create_event_channel(
 {
 	struct rdma_event_channel *cm_channel = NULL;
 	enum vbd_status status = VBD_PV_DO(CREATE_EVENT_CHANNEL,
-		VBD_PV_MADE(cm_channel = rdma_create_event_channel()), err, "%s",
+		VBD_PV_MADE(&cm_channel, rdma_create_event_channel()), err, "%s",
 		errno == EACCES ? "/dev/infiniband/rdma_cm can't be opened" : "no rdma_cm");
 
 	if (!status)

@@ -7,17 +7,13 @@
 enum vbd_status vbd_pv_create_ah(
 	struct ibv_pd *pd, struct ibv_ah_attr *attr, struct ibv_ah **ret_ah, struct vbd_error *err)
 {
-	struct ibv_ah *ah = NULL;
-	int rc = VBD_PV_RESULT(CREATE_AH, VBD_PV_MADE(ah = ibv_create_ah(pd, attr)));
+	int rc = VBD_PV_RESULT(CREATE_AH, VBD_PV_MADE(ret_ah, ibv_create_ah(pd, attr)));
 
 	/* Not every driver sets errno when it can't resolve the neighbour. */
 	if (rc == VBD_PV_NO_ERRNO)
 		return vbd_error_errno(
 			err, VBD_E_ADDR_ERROR, "ibv_create_ah", EHOSTUNREACH, "no address handle");
-	if (rc)
-		return vbd_pv_failed(VBD_PV_CALL_CREATE_AH, rc, err, "no address handle");
-	*ret_ah = ah;
-	return VBD_OK;
+	return rc ? vbd_pv_failed(VBD_PV_CALL_CREATE_AH, rc, err, "no address handle") : VBD_OK;
 }
 
 void vbd_pv_destroy_ah(struct ibv_ah *ah)

@@ -41,7 +41,7 @@ enum vbd_status vbd_pv_list_devices(
 	struct ibv_device **list = NULL;
 	int count = 0, rc;
 
-	rc = VBD_PV_RESULT(LIST_DEVICES, VBD_PV_MADE(list = ibv_get_device_list(&count)));
+	rc = VBD_PV_RESULT(LIST_DEVICES, VBD_PV_MADE(&list, ibv_get_device_list(&count)));
 	/* A kernel without uverbs has no devices, which is no error. */
 	if (rc && rc != ENOSYS && rc != ENOENT)
 		return vbd_pv_failed(VBD_PV_CALL_LIST_DEVICES, rc, err, "devices can't be listed");
@@ -259,26 +259,35 @@ bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_ev
 	return true;
 }
 
+static enum vbd_status count_made(
+	struct vbd_account *account, enum vbd_pv_object type, enum vbd_status status)
+{
+	if (status == VBD_OK)
+		vbd_account_made(account, type);
+	return status;
+}
+
+#define DESTROYER(function, type, destroy, object)                     \
+	void function(struct vbd_account *account, struct type *thing) \
+	{                                                              \
+		if (!thing)                                            \
+			return;                                        \
+		(void)destroy(thing);                                  \
+		vbd_account_destroyed(account, object);                \
+	}
+
+DESTROYER(vbd_pv_dealloc_pd, ibv_pd, ibv_dealloc_pd, VBD_PV_PD)
+DESTROYER(vbd_pv_dereg_mr, ibv_mr, ibv_dereg_mr, VBD_PV_MR)
+DESTROYER(vbd_pv_destroy_cq, ibv_cq, ibv_destroy_cq, VBD_PV_CQ)
+DESTROYER(vbd_pv_destroy_qp, ibv_qp, ibv_destroy_qp, VBD_PV_QP)
+DESTROYER(vbd_pv_destroy_srq, ibv_srq, ibv_destroy_srq, VBD_PV_SRQ)
+
 enum vbd_status vbd_pv_alloc_pd(struct vbd_account *account, struct ibv_context *context,
 	struct ibv_pd **ret_pd, struct vbd_error *err)
 {
-	struct ibv_pd *pd = NULL;
-	enum vbd_status status = VBD_PV_DO(ALLOC_PD, VBD_PV_MADE(pd = ibv_alloc_pd(context)), err,
-		"device %s", device_name(context));
-
-	if (status)
-		return status;
-	vbd_account_made(account, VBD_PV_PD);
-	*ret_pd = pd;
-	return VBD_OK;
-}
-
-void vbd_pv_dealloc_pd(struct vbd_account *account, struct ibv_pd *pd)
-{
-	if (!pd)
-		return;
-	(void)ibv_dealloc_pd(pd);
-	vbd_account_destroyed(account, VBD_PV_PD);
+	return count_made(account, VBD_PV_PD,
+		VBD_PV_DO(ALLOC_PD, VBD_PV_MADE(ret_pd, ibv_alloc_pd(context)), err, "device %s",
+			device_name(context)));
 }
 
 /* ENOMEM means the memlock limit far more often than memory: ib_umem_get() returns it for both
@@ -303,35 +312,18 @@ static enum vbd_status set_pinning_error(int rc, size_t length_bytes, struct vbd
 enum vbd_status vbd_pv_reg_mr(struct vbd_account *account, struct ibv_pd *pd, void *addr,
 	size_t length_bytes, int access, struct ibv_mr **ret_mr, struct vbd_error *err)
 {
-	struct ibv_mr *mr = NULL;
-	int rc = VBD_PV_RESULT(
-		REG_MR, VBD_PV_MADE(mr = ibv_reg_mr(pd, addr, length_bytes, (unsigned int)access)));
+	int rc = VBD_PV_RESULT(REG_MR,
+		VBD_PV_MADE(ret_mr, ibv_reg_mr(pd, addr, length_bytes, (unsigned int)access)));
 
-	if (rc)
-		return set_pinning_error(rc, length_bytes, err);
-	vbd_account_made(account, VBD_PV_MR);
-	*ret_mr = mr;
-	return VBD_OK;
-}
-
-void vbd_pv_dereg_mr(struct vbd_account *account, struct ibv_mr *mr)
-{
-	if (!mr)
-		return;
-	(void)ibv_dereg_mr(mr);
-	vbd_account_destroyed(account, VBD_PV_MR);
+	return count_made(
+		account, VBD_PV_MR, rc ? set_pinning_error(rc, length_bytes, err) : VBD_OK);
 }
 
 enum vbd_status vbd_pv_alloc_mw(
 	struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw **ret_mw, struct vbd_error *err)
 {
-	struct ibv_mw *mw = NULL;
-	enum vbd_status status = VBD_PV_DO(ALLOC_MW, VBD_PV_MADE(mw = ibv_alloc_mw(pd, type)), err,
-		"device %s", device_name(pd->context));
-
-	if (!status)
-		*ret_mw = mw;
-	return status;
+	return VBD_PV_DO(ALLOC_MW, VBD_PV_MADE(ret_mw, ibv_alloc_mw(pd, type)), err, "device %s",
+		device_name(pd->context));
 }
 
 void vbd_pv_dealloc_mw(struct ibv_mw *mw)
@@ -345,7 +337,7 @@ enum vbd_status vbd_pv_create_comp_channel(struct ibv_context *context,
 {
 	struct ibv_comp_channel *comp_channel = NULL;
 	enum vbd_status status = VBD_PV_DO(CREATE_COMP_CHANNEL,
-		VBD_PV_MADE(comp_channel = ibv_create_comp_channel(context)), err, "device %s",
+		VBD_PV_MADE(&comp_channel, ibv_create_comp_channel(context)), err, "device %s",
 		device_name(context));
 
 	if (!status)
@@ -369,25 +361,12 @@ enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context
 {
 	int vectors = context->num_comp_vectors > 0 ? context->num_comp_vectors : 1;
 	int vector = (int)(comp_vector % (unsigned int)vectors);
-	struct ibv_cq *cq = NULL;
-	enum vbd_status status = VBD_PV_DO(CREATE_CQ,
-		VBD_PV_MADE(cq = ibv_create_cq(
-				    context, (int)depth_cqe, cq_context, comp_channel, vector)),
-		err, "device %s, %u entries", device_name(context), depth_cqe);
 
-	if (status)
-		return status;
-	vbd_account_made(account, VBD_PV_CQ);
-	*ret_cq = cq;
-	return VBD_OK;
-}
-
-void vbd_pv_destroy_cq(struct vbd_account *account, struct ibv_cq *cq)
-{
-	if (!cq)
-		return;
-	(void)ibv_destroy_cq(cq);
-	vbd_account_destroyed(account, VBD_PV_CQ);
+	return count_made(account, VBD_PV_CQ,
+		VBD_PV_DO(CREATE_CQ,
+			VBD_PV_MADE(ret_cq, ibv_create_cq(context, (int)depth_cqe, cq_context,
+						    comp_channel, vector)),
+			err, "device %s, %u entries", device_name(context), depth_cqe));
 }
 
 enum vbd_status vbd_pv_resize_cq(struct ibv_cq *cq, uint32_t depth_cqe, struct vbd_error *err)
@@ -434,16 +413,10 @@ unsigned int vbd_pv_poll_cq(struct ibv_cq *cq, struct ibv_wc *wcs, unsigned int 
 enum vbd_status vbd_pv_create_qp(struct vbd_account *account, struct ibv_pd *pd,
 	struct ibv_qp_init_attr *init, struct ibv_qp **ret_qp, struct vbd_error *err)
 {
-	struct ibv_qp *qp = NULL;
-	enum vbd_status status = VBD_PV_DO(CREATE_QP, VBD_PV_MADE(qp = ibv_create_qp(pd, init)),
-		err, "sq_depth %u, rq_depth %u, inline %u bytes", init->cap.max_send_wr,
-		init->cap.max_recv_wr, init->cap.max_inline_data);
-
-	if (status)
-		return status;
-	vbd_account_made(account, VBD_PV_QP);
-	*ret_qp = qp;
-	return VBD_OK;
+	return count_made(account, VBD_PV_QP,
+		VBD_PV_DO(CREATE_QP, VBD_PV_MADE(ret_qp, ibv_create_qp(pd, init)), err,
+			"sq_depth %u, rq_depth %u, inline %u bytes", init->cap.max_send_wr,
+			init->cap.max_recv_wr, init->cap.max_inline_data));
 }
 
 enum vbd_status vbd_pv_modify_qp(
@@ -459,14 +432,6 @@ enum vbd_status vbd_pv_query_qp(
 
 	return VBD_PV_DO(
 		QUERY_QP, ibv_query_qp(qp, ret_attr, mask, &init), err, "qp 0x%06x", qp->qp_num);
-}
-
-void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *qp)
-{
-	if (!qp)
-		return;
-	(void)ibv_destroy_qp(qp);
-	vbd_account_destroyed(account, VBD_PV_QP);
 }
 
 enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
@@ -493,15 +458,10 @@ enum vbd_status vbd_pv_create_srq(struct vbd_account *account, struct ibv_pd *pd
 	struct ibv_srq **ret_srq, struct vbd_error *err)
 {
 	struct ibv_srq_init_attr init = {.attr = {.max_wr = max_wr, .max_sge = 1}};
-	struct ibv_srq *srq = NULL;
-	enum vbd_status status = VBD_PV_DO(CREATE_SRQ, VBD_PV_MADE(srq = ibv_create_srq(pd, &init)),
-		err, "%u receives", max_wr);
 
-	if (status)
-		return status;
-	vbd_account_made(account, VBD_PV_SRQ);
-	*ret_srq = srq;
-	return VBD_OK;
+	return count_made(account, VBD_PV_SRQ,
+		VBD_PV_DO(CREATE_SRQ, VBD_PV_MADE(ret_srq, ibv_create_srq(pd, &init)), err,
+			"%u receives", max_wr));
 }
 
 enum vbd_status vbd_pv_arm_srq(struct ibv_srq *srq, uint32_t limit, struct vbd_error *err)
@@ -510,14 +470,6 @@ enum vbd_status vbd_pv_arm_srq(struct ibv_srq *srq, uint32_t limit, struct vbd_e
 
 	return VBD_PV_DO(
 		ARM_SRQ, ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), err, "limit %u", limit);
-}
-
-void vbd_pv_destroy_srq(struct vbd_account *account, struct ibv_srq *srq)
-{
-	if (!srq)
-		return;
-	(void)ibv_destroy_srq(srq);
-	vbd_account_destroyed(account, VBD_PV_SRQ);
 }
 
 enum vbd_status vbd_pv_post_srq_recv(
