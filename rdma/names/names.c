@@ -15,19 +15,21 @@ struct name {
 	const char *text;
 };
 
-static const char *name_at(const struct name *table, size_t len, int number, const char *unknown)
-{
-	if (number < 0 || (size_t)number >= len || !table[number].name)
-		return unknown;
-	return table[number].name;
-}
+struct bare_name {
+	const char *name;
+};
 
-static const char *text_at(const struct name *table, size_t len, int number)
-{
-	if (number < 0 || (size_t)number >= len || !table[number].name)
-		return "A number that this version of verbsd does not know";
-	return table[number].text;
-}
+/* The function that gives the member of a row of the table; @unknown: for a number without a row */
+#define COLUMN(type, function, table, member, unknown)                         \
+	type function(int number)                                              \
+	{                                                                      \
+		return number >= 0 && (size_t)number < VBD_ARRAY_LEN(table) && \
+				       (table)[number].name                    \
+			       ? (table)[number].member                        \
+			       : (unknown);                                    \
+	}
+
+static const char unknown_number[] = "A number that this version of verbsd does not know";
 
 #define CM_EVENT(sym, text) [RDMA_CM_EVENT_##sym] = {"RDMA_CM_EVENT_" #sym, text}
 static const struct name cm_events[] = {
@@ -49,10 +51,8 @@ static const struct name cm_events[] = {
 	CM_EVENT(TIMEWAIT_EXIT, "The QP number may be used again"),
 };
 
-const char *vbd_cm_event_name(int type)
-{
-	return name_at(cm_events, VBD_ARRAY_LEN(cm_events), type, "RDMA_CM_EVENT_UNKNOWN");
-}
+COLUMN(const char *, vbd_cm_event_name, cm_events, name, "RDMA_CM_EVENT_UNKNOWN")
+COLUMN(const char *, vbd_cm_event_text, cm_events, text, unknown_number)
 
 const char *vbd_cm_event_key(int type, char key[VBD_CM_EVENT_KEY_BYTES])
 {
@@ -63,11 +63,6 @@ const char *vbd_cm_event_key(int type, char key[VBD_CM_EVENT_KEY_BYTES])
 		key[len++] = (char)tolower((unsigned char)*name);
 	key[len] = '\0';
 	return key;
-}
-
-const char *vbd_cm_event_text(int type)
-{
-	return text_at(cm_events, VBD_ARRAY_LEN(cm_events), type);
 }
 
 static const char *const ib_rejects[] = {VBD_IB_REJECT_MAP(VBD_ENUM_3)};
@@ -92,28 +87,24 @@ const char *vbd_cm_reject_name(int status)
 }
 
 /* IBTA 12.11.2.2, numbers as in the kernel's rdma/ib_cm.h (6.1). */
-static const char *const sidr_statuses[] = {
-	[0] = "the peer answered with its QP number",
-	[1] = "nobody listens on that port (service id not supported)",
-	[2] = "the program there refused",
-	[3] = "no QP available",
-	[4] = "redirected to another port",
-	[5] = "unsupported version",
+static const struct bare_name sidr_statuses[] = {
+	[0] = {"the peer answered with its QP number"},
+	[1] = {"nobody listens on that port (service id not supported)"},
+	[2] = {"the program there refused"},
+	[3] = {"no QP available"},
+	[4] = {"redirected to another port"},
+	[5] = {"unsupported version"},
 };
 
-const char *vbd_sidr_status_name(int status)
-{
-	if (status < 0 || (size_t)status >= VBD_ARRAY_LEN(sidr_statuses))
-		return "unknown reason";
-	return sidr_statuses[status];
-}
+COLUMN(const char *, vbd_sidr_status_name, sidr_statuses, name, "unknown reason")
 
 struct wc_status {
-	struct name name;
+	const char *name;
+	const char *text;
 	enum vbd_status class;
 };
 
-#define WC_STATUS(sym, class, text) [IBV_WC_##sym] = {{"IBV_WC_" #sym, text}, class}
+#define WC_STATUS(sym, class, text) [IBV_WC_##sym] = {"IBV_WC_" #sym, text, class}
 static const struct wc_status wc_statuses[] = {
 	WC_STATUS(SUCCESS, VBD_OK, "Done"),
 	WC_STATUS(LOC_LEN_ERR, VBD_E_LOCAL_ERROR,
@@ -147,34 +138,10 @@ static const struct wc_status wc_statuses[] = {
 	WC_STATUS(TM_RNDV_INCOMPLETE, VBD_E_LOCAL_ERROR, "Tag matching rendezvous incomplete"),
 };
 
-static const struct wc_status *find_wc_status(int status)
-{
-	if (status < 0 || (size_t)status >= VBD_ARRAY_LEN(wc_statuses) ||
-		!wc_statuses[status].name.name)
-		return NULL;
-	return &wc_statuses[status];
-}
-
-const char *vbd_wc_status_name(int status)
-{
-	const struct wc_status *row = find_wc_status(status);
-
-	return row ? row->name.name : "IBV_WC_UNKNOWN";
-}
-
-const char *vbd_wc_status_text(int status)
-{
-	const struct wc_status *row = find_wc_status(status);
-
-	return row ? row->name.text : "A status that this version of verbsd does not know";
-}
-
-enum vbd_status vbd_wc_status_class(int status)
-{
-	const struct wc_status *row = find_wc_status(status);
-
-	return row ? row->class : VBD_E_LOCAL_ERROR;
-}
+COLUMN(const char *, vbd_wc_status_name, wc_statuses, name, "IBV_WC_UNKNOWN")
+COLUMN(const char *, vbd_wc_status_text, wc_statuses, text,
+	"A status that this version of verbsd does not know")
+COLUMN(enum vbd_status, vbd_wc_status_class, wc_statuses, class, VBD_E_LOCAL_ERROR)
 
 #define QP_STATE(sym, text) [IBV_QPS_##sym] = {#sym, text}
 static const struct name qp_states[] = {
@@ -187,15 +154,8 @@ static const struct name qp_states[] = {
 	QP_STATE(ERR, "The QP failed or was closed: all posted work is flushed"),
 };
 
-const char *vbd_qp_state_name(int state)
-{
-	return name_at(qp_states, VBD_ARRAY_LEN(qp_states), state, "UNKNOWN");
-}
-
-const char *vbd_qp_state_text(int state)
-{
-	return text_at(qp_states, VBD_ARRAY_LEN(qp_states), state);
-}
+COLUMN(const char *, vbd_qp_state_name, qp_states, name, "UNKNOWN")
+COLUMN(const char *, vbd_qp_state_text, qp_states, text, unknown_number)
 
 #define ASYNC_EVENT(sym, name, text) [IBV_EVENT_##sym] = {name, text}
 static const struct name async_events[] = {
@@ -224,49 +184,32 @@ static const struct name async_events[] = {
 };
 _Static_assert(VBD_ARRAY_LEN(async_events) <= VBD_ASYNC_EVENT_TYPES, "counters have room for each");
 
-const char *vbd_async_event_name(int type)
-{
-	return name_at(async_events, VBD_ARRAY_LEN(async_events), type, "unknown");
-}
+COLUMN(const char *, vbd_async_event_name, async_events, name, "unknown")
+COLUMN(const char *, vbd_async_event_text, async_events, text, unknown_number)
 
-const char *vbd_async_event_text(int type)
-{
-	return text_at(async_events, VBD_ARRAY_LEN(async_events), type);
-}
-
-static const char *const port_states[] = {
-	[IBV_PORT_NOP] = "nop",
-	[IBV_PORT_DOWN] = "down",
-	[IBV_PORT_INIT] = "init",
-	[IBV_PORT_ARMED] = "armed",
-	[IBV_PORT_ACTIVE] = "active",
-	[IBV_PORT_ACTIVE_DEFER] = "active_defer",
+static const struct bare_name port_states[] = {
+	[IBV_PORT_NOP] = {"nop"},
+	[IBV_PORT_DOWN] = {"down"},
+	[IBV_PORT_INIT] = {"init"},
+	[IBV_PORT_ARMED] = {"armed"},
+	[IBV_PORT_ACTIVE] = {"active"},
+	[IBV_PORT_ACTIVE_DEFER] = {"active_defer"},
 };
 
-const char *vbd_port_state_name(int state)
-{
-	if (state < 0 || (size_t)state >= VBD_ARRAY_LEN(port_states))
-		return "unknown";
-	return port_states[state];
-}
+COLUMN(const char *, vbd_port_state_name, port_states, name, "unknown")
 
-static const char *const phys_states[] = {
-	[0] = "none",
-	[1] = "sleep",
-	[2] = "polling",
-	[3] = "disabled",
-	[4] = "port_configuration_training",
-	[5] = "link_up",
-	[6] = "link_error_recovery",
-	[7] = "phy_test",
+static const struct bare_name phys_states[] = {
+	[0] = {"none"},
+	[1] = {"sleep"},
+	[2] = {"polling"},
+	[3] = {"disabled"},
+	[4] = {"port_configuration_training"},
+	[5] = {"link_up"},
+	[6] = {"link_error_recovery"},
+	[7] = {"phy_test"},
 };
 
-const char *vbd_phys_state_name(int phys_state)
-{
-	if (phys_state < 0 || (size_t)phys_state >= VBD_ARRAY_LEN(phys_states))
-		return "unknown";
-	return phys_states[phys_state];
-}
+COLUMN(const char *, vbd_phys_state_name, phys_states, name, "unknown")
 
 uint32_t vbd_mtu_bytes(int mtu)
 {
