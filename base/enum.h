@@ -55,12 +55,24 @@
 #define VBD_ENUM_4(sym, b, c, d, ...)	 [sym] = d,
 #define VBD_ENUM_5(sym, b, c, d, e, ...) [sym] = e,
 
+/* What an event does in a state: a row of a state machine, which is one pure table with a row for
+ * every pair. `next` and `action` are values of its enums. */
+struct vbd_rule {
+	unsigned int next, action;
+	const char *note; /* the reason; never NULL */
+};
+
 /*
- * The rule of a state table for a pair. Each state has a column more than there are events: the
- * rule for all events that have none of their own, which are all zeros.
+ * Defines const struct vbd_rule *function(state_type state, event_type event), which looks a pair
+ * up in the table @rules. Each state has a column more than there are events: the rule for all
+ * events that have none of their own, which are all zeros.
  */
-#define VBD_RULE(rules, state, event) \
-	(&(rules)[state]              \
-		 [(rules)[state][event].note ? (size_t)(event) : VBD_ARRAY_LEN((rules)[0]) - 1])
+#define VBD_RULES(function, state_type, event_type, rules)                                      \
+	const struct vbd_rule *function(state_type state, event_type event)                     \
+	{                                                                                       \
+		const size_t otherwise = VBD_ARRAY_LEN((rules)[0]) - 1;                         \
+                                                                                                \
+		return &(rules)[state][(rules)[state][event].note ? (size_t)event : otherwise]; \
+	}
 
 #endif

@@ -8,7 +8,7 @@
 	[VBD_KEPT_EVENT_COUNT] = {VBD_KEPT_##next, VBD_KEPT_DO_##action, note}
 
 /* clang-format off */
-static const struct vbd_kept_rule rules[VBD_KEPT_STATE_COUNT][VBD_KEPT_EVENT_COUNT + 1] = {
+static const struct vbd_rule rules[VBD_KEPT_STATE_COUNT][VBD_KEPT_EVENT_COUNT + 1] = {
 	[VBD_KEPT_WAITING] = {
 		ON(DUE, TRYING, TRY, "its turn has come"),
 		ON(MADE, TRYING, NOTHING, "the request that keeps the object has begun to make it"),
@@ -76,9 +76,6 @@ static const struct vbd_kept_rule rules[VBD_KEPT_STATE_COUNT][VBD_KEPT_EVENT_COU
 };
 /* clang-format on */
 
-const struct vbd_kept_rule *vbd_kept_rule(enum vbd_kept_state state, enum vbd_kept_event event)
-{
-	return VBD_RULE(rules, state, event);
-}
+VBD_RULES(vbd_kept_rule, enum vbd_kept_state, enum vbd_kept_event, rules)
 
 VBD_ENUM_NAMES(vbd_kept_state_name, enum vbd_kept_state, VBD_KEPT_STATE_MAP)

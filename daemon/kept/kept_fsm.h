@@ -51,14 +51,8 @@ enum vbd_kept_event { VBD_KEPT_EVENT_MAP(VBD_ENUM_ROW) VBD_KEPT_EVENT_COUNT };
 
 enum vbd_kept_action { VBD_KEPT_ACTION_MAP(VBD_ENUM_ROW) VBD_KEPT_ACTION_COUNT };
 
-struct vbd_kept_rule {
-	enum vbd_kept_state next;
-	enum vbd_kept_action action;
-	const char *note; /* why */
-};
-
 /** vbd_kept_rule - the pure table: the effect of @event in @state; every pair is decided */
-const struct vbd_kept_rule *vbd_kept_rule(enum vbd_kept_state state, enum vbd_kept_event event);
+const struct vbd_rule *vbd_kept_rule(enum vbd_kept_state state, enum vbd_kept_event event);
 const char *vbd_kept_state_name(enum vbd_kept_state state);
 
 #endif

@@ -284,7 +284,7 @@ void vbd_reconciler_step(struct vbd_kept *kept, enum vbd_kept_event event)
 	bool forgotten = false;
 
 	while (event != VBD_KEPT_EVENT_COUNT && !forgotten) {
-		const struct vbd_kept_rule *rule = vbd_kept_rule(kept->state, event);
+		const struct vbd_rule *rule = vbd_kept_rule(kept->state, event);
 
 		set_state(kept, rule->next);
 		event = perform_action(kept, rule->action);

@@ -91,7 +91,7 @@
 	ON(CMD_MOVE, state, REFUSE, "it is over"), \
 	OTHERWISE(state, IGNORE, "the connection has ended; late events are acknowledged and dropped")
 
-static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COUNT + 1] = {
+static const struct vbd_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COUNT + 1] = {
 	[VBD_CONN_QUEUED] = {
 		NO_QP(QUEUED),
 		NO_TRY(QUEUED),
@@ -249,10 +249,7 @@ static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COU
 };
 /* clang-format on */
 
-const struct vbd_conn_rule *vbd_conn_rule(enum vbd_conn_state state, enum vbd_conn_event event)
-{
-	return VBD_RULE(rules, state, event);
-}
+VBD_RULES(vbd_conn_rule, enum vbd_conn_state, enum vbd_conn_event, rules)
 
 VBD_ENUM_NAMES(vbd_conn_state_name, enum vbd_conn_state, VBD_CONN_STATE_MAP)
 VBD_ENUM_COLUMN(bool, vbd_conn_state_terminal, enum vbd_conn_state, VBD_CONN_STATE_MAP, 3)

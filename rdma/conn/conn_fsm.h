@@ -124,14 +124,8 @@ enum vbd_conn_event { VBD_CONN_EVENT_MAP(VBD_ENUM_ROW) VBD_CONN_EVENT_COUNT };
 
 enum vbd_conn_action { VBD_CONN_ACTION_MAP(VBD_ENUM_ROW) VBD_CONN_ACTION_COUNT };
 
-struct vbd_conn_rule {
-	enum vbd_conn_state next;
-	enum vbd_conn_action action;
-	const char *note; /* the reason; never NULL */
-};
-
 /** vbd_conn_rule - the row of @event in @state; never NULL */
-const struct vbd_conn_rule *vbd_conn_rule(enum vbd_conn_state state, enum vbd_conn_event event);
+const struct vbd_rule *vbd_conn_rule(enum vbd_conn_state state, enum vbd_conn_event event);
 
 /** vbd_conn_state_name - "established" */
 const char *vbd_conn_state_name(enum vbd_conn_state state);

@@ -338,75 +338,49 @@ static enum vbd_conn_event event_after_rtr(const struct vbd_conn *conn, enum vbd
 	return conn->calling ? VBD_CONN_NO_EVENT : VBD_CONN_EV_QP_RTR;
 }
 
+#define DO(action, statement)      \
+	case VBD_CONN_DO_##action: \
+		statement;         \
+		return VBD_CONN_NO_EVENT;
+#define NEXT(action, event)        \
+	case VBD_CONN_DO_##action: \
+		return event;
+#define CALL(action, status) NEXT(action, event_after_call(status))
+
+/* clang-format off */
 /* Returns the event that follows from @action; sets @err with CALL_FAILED. */
 static enum vbd_conn_event perform_action(
 	struct vbd_conn *conn, enum vbd_conn_action action, struct vbd_error *err)
 {
 	switch (action) {
-	case VBD_CONN_DO_BEGIN:
-		vbd_conn_set_deadline(conn, conn->timeout_ms);
-		break;
-	case VBD_CONN_DO_RETREAT:
-		return disconnect_and_drain(conn);
-	case VBD_CONN_DO_REST:
-		release_qp_and_cm_id(conn);
-		return vbd_conn_tries_rest(conn);
-	case VBD_CONN_DO_TRY:
-		return event_after_call(vbd_conn_tries_next(conn, err));
-	case VBD_CONN_DO_RESOLVE_ROUTE:
-		return event_after_call(vbd_conn_cm_resolve_route(conn, err));
-	case VBD_CONN_DO_PREPARE:
-		return prepare_qp(conn, err);
-	case VBD_CONN_DO_CONNECT:
-		return event_after_call(make_qp_and_connect(conn, err));
-	case VBD_CONN_DO_OPEN:
-		return event_after_call(vbd_conn_move_open(conn, err));
-	case VBD_CONN_DO_BRING_UP:
-		return event_after_rtr(conn, make_qp_and_go_rtr(conn, err));
-	case VBD_CONN_DO_ACCEPT:
-		return event_after_call(go_to_rts_and_accept(conn, err));
-	case VBD_CONN_DO_REJECT:
-		vbd_conn_cm_reject(conn);
-		destroy_cm_id(conn);
-		break;
-	case VBD_CONN_DO_GO_RTR:
-		return event_after_rtr(conn, go_to_rtr(conn, err));
-	case VBD_CONN_DO_GO_RTS:
-		return event_after_call(go_to_rts(conn, err));
-	case VBD_CONN_DO_CONFIRM:
-		confirm_established(conn);
-		break;
-	case VBD_CONN_DO_CONFIRM_IWARP:
-		confirm_iwarp_conn(conn);
-		break;
-	case VBD_CONN_DO_MOVE_QP:
-		return vbd_conn_move(conn);
-	case VBD_CONN_DO_PARK:
-		vbd_conn_move_park(conn);
-		break;
-	case VBD_CONN_DO_PARKED:
-		return event_after_call(vbd_conn_move_parked(conn, err));
-	case VBD_CONN_DO_END_EMPTY:
-		destroy_cm_id(conn);
-		break;
-	case VBD_CONN_DO_DRAIN:
-	case VBD_CONN_DO_GO_ON:
-		return disconnect_and_drain(conn);
-	case VBD_CONN_DO_AWAIT_CAUSE:
-		return await_cause(conn);
-	case VBD_CONN_DO_AWAIT_ERROR:
-		return await_error(conn);
-	case VBD_CONN_DO_NAME_CAUSE:
-		return end_cause_wait(conn);
-	case VBD_CONN_DO_COUNT:
-		return stop_awaiting_error(conn);
-	case VBD_CONN_DO_NOTIFY:
-		return event_after_call(notify_cm_of_data(conn, err));
-	case VBD_CONN_DO_FORCE:
-		return on_end_deadline(conn);
-	case VBD_CONN_DO_FINISH:
-		release_qp_and_cm_id(conn);
-		break;
+	DO(BEGIN, vbd_conn_set_deadline(conn, conn->timeout_ms))
+	NEXT(RETREAT, disconnect_and_drain(conn))
+	NEXT(REST, (release_qp_and_cm_id(conn), vbd_conn_tries_rest(conn)))
+	CALL(TRY, vbd_conn_tries_next(conn, err))
+	CALL(RESOLVE_ROUTE, vbd_conn_cm_resolve_route(conn, err))
+	NEXT(PREPARE, prepare_qp(conn, err))
+	CALL(CONNECT, make_qp_and_connect(conn, err))
+	CALL(OPEN, vbd_conn_move_open(conn, err))
+	NEXT(BRING_UP, event_after_rtr(conn, make_qp_and_go_rtr(conn, err)))
+	CALL(ACCEPT, go_to_rts_and_accept(conn, err))
+	DO(REJECT, (vbd_conn_cm_reject(conn), destroy_cm_id(conn)))
+	NEXT(GO_RTR, event_after_rtr(conn, go_to_rtr(conn, err)))
+	CALL(GO_RTS, go_to_rts(conn, err))
+	DO(CONFIRM, confirm_established(conn))
+	DO(CONFIRM_IWARP, confirm_iwarp_conn(conn))
+	NEXT(MOVE_QP, vbd_conn_move(conn))
+	DO(PARK, vbd_conn_move_park(conn))
+	CALL(PARKED, vbd_conn_move_parked(conn, err))
+	DO(END_EMPTY, destroy_cm_id(conn))
+	NEXT(DRAIN, disconnect_and_drain(conn))
+	NEXT(GO_ON, disconnect_and_drain(conn))
+	NEXT(AWAIT_CAUSE, await_cause(conn))
+	NEXT(AWAIT_ERROR, await_error(conn))
+	NEXT(NAME_CAUSE, end_cause_wait(conn))
+	NEXT(COUNT, stop_awaiting_error(conn))
+	CALL(NOTIFY, notify_cm_of_data(conn, err))
+	NEXT(FORCE, on_end_deadline(conn))
+	DO(FINISH, release_qp_and_cm_id(conn))
 	case VBD_CONN_DO_IGNORE:
 	case VBD_CONN_DO_REFUSE:
 	case VBD_CONN_ACTION_COUNT:
@@ -414,6 +388,7 @@ static enum vbd_conn_event perform_action(
 	}
 	return VBD_CONN_NO_EVENT;
 }
+/* clang-format on */
 
 static bool begins_the_end(enum vbd_conn_action action)
 {
@@ -422,7 +397,7 @@ static bool begins_the_end(enum vbd_conn_action action)
 	       action == VBD_CONN_DO_REJECT;
 }
 
-static void record_cause(struct vbd_conn *conn, const struct vbd_conn_rule *rule,
+static void record_cause(struct vbd_conn *conn, const struct vbd_rule *rule,
 	enum vbd_conn_event event, const struct vbd_cause *cause)
 {
 	if (begins_the_end(rule->action))
@@ -446,7 +421,7 @@ void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struc
 	struct vbd_error error = {0};
 
 	while (event != VBD_CONN_NO_EVENT) {
-		const struct vbd_conn_rule *rule;
+		const struct vbd_rule *rule;
 		enum vbd_conn_event blamed;
 
 		event = vbd_conn_tries_judge(conn, event, &follow_up, &blamed);

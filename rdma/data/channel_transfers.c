@@ -8,12 +8,12 @@
 #include "rdma/data/transfer.h"
 #include "rdma/device/cq.h"
 
-#define ON(event, next, note) [VBD_TRANSFER_EV_##event] = {VBD_TRANSFER_##next, note}
+#define ON(event, next, note) [VBD_TRANSFER_EV_##event] = {VBD_TRANSFER_##next, 0, note}
 /* The rule of a state for all events without a row. */
-#define OTHERWISE(next, note) [VBD_TRANSFER_EVENT_COUNT] = {VBD_TRANSFER_##next, note}
+#define OTHERWISE(next, note) [VBD_TRANSFER_EVENT_COUNT] = {VBD_TRANSFER_##next, 0, note}
 
 /* clang-format off */
-static const struct vbd_transfer_rule rules[VBD_TRANSFER_STATE_COUNT][VBD_TRANSFER_EVENT_COUNT + 1] = {
+static const struct vbd_rule rules[VBD_TRANSFER_STATE_COUNT][VBD_TRANSFER_EVENT_COUNT + 1] = {
 	[VBD_TRANSFER_QUEUED] = {
 		ON(STARTED, RUNNING, "its first work request is posted"),
 		ON(CANCEL, CANCELLING, "the worker has the transfer and must return it first"),
@@ -50,11 +50,7 @@ static const struct vbd_transfer_rule rules[VBD_TRANSFER_STATE_COUNT][VBD_TRANSF
 };
 /* clang-format on */
 
-const struct vbd_transfer_rule *vbd_transfer_rule(
-	enum vbd_transfer_state state, enum vbd_transfer_event event)
-{
-	return VBD_RULE(rules, state, event);
-}
+VBD_RULES(vbd_transfer_rule, enum vbd_transfer_state, enum vbd_transfer_event, rules)
 
 VBD_ENUM_NAMES(vbd_transfer_state_name, enum vbd_transfer_state, VBD_TRANSFER_STATE_MAP)
 VBD_ENUM_COLUMN(bool, vbd_transfer_state_ended, enum vbd_transfer_state, VBD_TRANSFER_STATE_MAP, 3)
@@ -78,7 +74,7 @@ static enum vbd_transfer_event event_of_outcome(const struct vbd_transfer *trans
 /* The one setter of a transfer's state. */
 static void set_transfer_state(struct vbd_transfer *transfer, enum vbd_transfer_event event)
 {
-	const struct vbd_transfer_rule *rule = vbd_transfer_rule(transfer->state, event);
+	const struct vbd_rule *rule = vbd_transfer_rule(transfer->state, event);
 
 	vbd_log(VBD_LOG_DEBUG, "transfer", "%llu %s -> %s (%s: %s)",
 		(unsigned long long)transfer->id, vbd_transfer_state_name(transfer->state),
@@ -258,9 +254,7 @@ static bool post_receive(struct vbd_channel *channel, struct vbd_transfer *trans
 
 static void pump_receives(struct vbd_channel *channel)
 {
-	vbd_list_for_each (link, &channel->receives) {
-		struct vbd_transfer *transfer = VBD_CONTAINER_OF(link, struct vbd_transfer, link);
-
+	vbd_list_for_each_of (struct vbd_transfer, transfer, link, &channel->receives) {
 		if (!transfer->all_posted && !transfer->stopping &&
 			!post_receive(channel, transfer))
 			return;
@@ -275,9 +269,7 @@ void vbd_channel_pump(struct vbd_channel *channel)
 		channel->probe_ops->pump(channel->probe);
 	pump_receives(channel);
 	/* In the order of submission: no transfer overtakes one that waits for its tx_depth. */
-	vbd_list_for_each (link, &channel->transfers) {
-		struct vbd_transfer *transfer = VBD_CONTAINER_OF(link, struct vbd_transfer, link);
-
+	vbd_list_for_each_of (struct vbd_transfer, transfer, link, &channel->transfers) {
 		while (!transfer->all_posted && !transfer->stopping) {
 			if (tx_depth_reached(transfer, 0))
 				goto out;

@@ -13,7 +13,7 @@
 #define CLIENT_MOVES(state)  ON(MOVED, state, NOTHING, "a client moves nothing itself")
 
 /* clang-format off */
-static const struct vbd_rping_rule rules[VBD_RPING_STATE_COUNT][VBD_RPING_EVENT_COUNT] = {
+static const struct vbd_rule rules[VBD_RPING_STATE_COUNT][VBD_RPING_EVENT_COUNT + 1] = {
 	[VBD_RPING_WAIT_SOURCE] = {
 		SERVER_STARTS(WAIT_SOURCE),
 		ON(MESSAGE, READING, READ, "a ping begins"),
@@ -52,10 +52,7 @@ static const struct vbd_rping_rule rules[VBD_RPING_STATE_COUNT][VBD_RPING_EVENT_
 };
 /* clang-format on */
 
-const struct vbd_rping_rule *vbd_rping_rule(enum vbd_rping_state state, enum vbd_rping_event event)
-{
-	return &rules[state][event];
-}
+VBD_RULES(vbd_rping_rule, enum vbd_rping_state, enum vbd_rping_event, rules)
 
 /* The message of both halves: a range of memory. The client does not read the server's. */
 struct message {
@@ -275,7 +272,7 @@ static bool post_action(struct vbd_channel *channel, enum vbd_rping_action actio
 static void step_rping(struct vbd_channel *channel, enum vbd_rping_event event)
 {
 	struct vbd_rping *rping = channel->rping;
-	const struct vbd_rping_rule *rule = vbd_rping_rule(rping->state, event);
+	const struct vbd_rule *rule = vbd_rping_rule(rping->state, event);
 
 	rping->state = rule->next;
 	if (rule->action == VBD_RPING_CHECK)

@@ -72,13 +72,7 @@ enum vbd_rping_action {
 	VBD_RPING_ACTION_COUNT
 };
 
-struct vbd_rping_rule {
-	enum vbd_rping_state next;
-	enum vbd_rping_action action;
-	const char *note; /* why */
-};
-
 /** vbd_rping_rule - the pure table; every pair is decided */
-const struct vbd_rping_rule *vbd_rping_rule(enum vbd_rping_state state, enum vbd_rping_event event);
+const struct vbd_rule *vbd_rping_rule(enum vbd_rping_state state, enum vbd_rping_event event);
 
 #endif

@@ -46,13 +46,8 @@ enum vbd_transfer_state { VBD_TRANSFER_STATE_MAP(VBD_ENUM_ROW) VBD_TRANSFER_STAT
 
 enum vbd_transfer_event { VBD_TRANSFER_EVENT_MAP(VBD_ENUM_ROW) VBD_TRANSFER_EVENT_COUNT };
 
-struct vbd_transfer_rule {
-	enum vbd_transfer_state next;
-	const char *note; /* why */
-};
-
 /** vbd_transfer_rule - the pure table: the effect of @event in @state; every pair is decided */
-const struct vbd_transfer_rule *vbd_transfer_rule(
+const struct vbd_rule *vbd_transfer_rule(
 	enum vbd_transfer_state state, enum vbd_transfer_event event);
 const char *vbd_transfer_state_name(enum vbd_transfer_state state);
 bool vbd_transfer_state_ended(enum vbd_transfer_state state);

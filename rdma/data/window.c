@@ -13,7 +13,7 @@
 	[VBD_WINDOW_EVENT_COUNT] = {VBD_WINDOW_##next, VBD_WINDOW_DO_##action, note}
 
 /* clang-format off */
-static const struct vbd_window_rule rules[VBD_WINDOW_STATE_COUNT][VBD_WINDOW_EVENT_COUNT + 1] = {
+static const struct vbd_rule rules[VBD_WINDOW_STATE_COUNT][VBD_WINDOW_EVENT_COUNT + 1] = {
 	[VBD_WINDOW_BINDING] = {
 		ON(REGISTERED, BINDING, BIND, "the buffer and a connection for the bind exist"),
 		ON(REGISTER_FAILED, FAILED, FREE, "the buffer or the connection for the bind is gone"),
@@ -51,11 +51,7 @@ static const struct vbd_window_rule rules[VBD_WINDOW_STATE_COUNT][VBD_WINDOW_EVE
 };
 /* clang-format on */
 
-const struct vbd_window_rule *vbd_window_rule(
-	enum vbd_window_state state, enum vbd_window_event event)
-{
-	return VBD_RULE(rules, state, event);
-}
+VBD_RULES(vbd_window_rule, enum vbd_window_state, enum vbd_window_event, rules)
 
 VBD_ENUM_NAMES(vbd_window_state_name, enum vbd_window_state, VBD_WINDOW_STATE_MAP)
 VBD_ENUM_COLUMN(bool, vbd_window_state_ended, enum vbd_window_state, VBD_WINDOW_STATE_MAP, 3)
@@ -130,13 +126,13 @@ static void dealloc_window(struct vbd_window *window)
 /* The one setter of the state; calls `changed` once, after the action. */
 static void step_window(struct vbd_window *window, enum vbd_window_event event)
 {
-	const struct vbd_window_rule *rule = vbd_window_rule(window->state, event);
+	const struct vbd_rule *rule = vbd_window_rule(window->state, event);
 	bool changes = rule->next != window->state;
 
 	vbd_log(VBD_LOG_DEBUG, "window", "%s -> %s (%s: %s)", vbd_window_state_name(window->state),
 		vbd_window_state_name(rule->next), vbd_window_event_name(event), rule->note);
 	window->state = rule->next;
-	switch (rule->action) {
+	switch ((enum vbd_window_action)rule->action) {
 	case VBD_WINDOW_DO_NOTHING:
 		break;
 	case VBD_WINDOW_DO_BIND:

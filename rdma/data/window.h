@@ -58,15 +58,8 @@ enum vbd_window_action {
 	VBD_WINDOW_DO_FREE,   /* free the window on the device: its rkey is invalid then */
 };
 
-struct vbd_window_rule {
-	enum vbd_window_state next;
-	enum vbd_window_action action;
-	const char *note; /* why */
-};
-
 /** vbd_window_rule - the pure table: the effect of @event in @state; every pair is decided */
-const struct vbd_window_rule *vbd_window_rule(
-	enum vbd_window_state state, enum vbd_window_event event);
+const struct vbd_rule *vbd_window_rule(enum vbd_window_state state, enum vbd_window_event event);
 const char *vbd_window_state_name(enum vbd_window_state state);
 bool vbd_window_state_ended(enum vbd_window_state state);
 const char *vbd_window_event_name(enum vbd_window_event event);

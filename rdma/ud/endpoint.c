@@ -185,7 +185,7 @@ static enum vbd_status perform_action(
 static void step_endpoint(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
 	enum vbd_reason reason, const struct vbd_cause *cause)
 {
-	const struct vbd_endpoint_rule *rule = vbd_endpoint_rule(endpoint->state, event);
+	const struct vbd_rule *rule = vbd_endpoint_rule(endpoint->state, event);
 	enum vbd_endpoint_state old = endpoint->state;
 	struct vbd_error error = {0};
 

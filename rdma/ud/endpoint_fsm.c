@@ -8,7 +8,7 @@
 	[VBD_ENDPOINT_EVENT_COUNT] = {VBD_ENDPOINT_##next, VBD_ENDPOINT_DO_##action, note}
 
 /* clang-format off */
-static const struct vbd_endpoint_rule rules[VBD_ENDPOINT_STATE_COUNT][VBD_ENDPOINT_EVENT_COUNT + 1] = {
+static const struct vbd_rule rules[VBD_ENDPOINT_STATE_COUNT][VBD_ENDPOINT_EVENT_COUNT + 1] = {
 	[VBD_ENDPOINT_OPENING] = {
 		ON(PREPARED, READY, OPEN, "the memory of its receives is registered"),
 		ON(CALL_FAILED, FAILED, FINISH, "the memory of its receives could not be registered"),
@@ -53,11 +53,7 @@ static const struct vbd_endpoint_rule rules[VBD_ENDPOINT_STATE_COUNT][VBD_ENDPOI
 };
 /* clang-format on */
 
-const struct vbd_endpoint_rule *vbd_endpoint_rule(
-	enum vbd_endpoint_state state, enum vbd_endpoint_event event)
-{
-	return VBD_RULE(rules, state, event);
-}
+VBD_RULES(vbd_endpoint_rule, enum vbd_endpoint_state, enum vbd_endpoint_event, rules)
 
 VBD_ENUM_NAMES(vbd_endpoint_state_name, enum vbd_endpoint_state, VBD_ENDPOINT_STATE_MAP)
 VBD_ENUM_COLUMN(bool, vbd_endpoint_state_ended, enum vbd_endpoint_state, VBD_ENDPOINT_STATE_MAP, 3)

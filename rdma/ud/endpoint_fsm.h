@@ -48,14 +48,8 @@ enum vbd_endpoint_action {
 	VBD_ENDPOINT_ACTION_COUNT
 };
 
-struct vbd_endpoint_rule {
-	enum vbd_endpoint_state next;
-	enum vbd_endpoint_action action;
-	const char *note; /* the reason */
-};
-
 /** vbd_endpoint_rule - the row of @event in @state; never NULL */
-const struct vbd_endpoint_rule *vbd_endpoint_rule(
+const struct vbd_rule *vbd_endpoint_rule(
 	enum vbd_endpoint_state state, enum vbd_endpoint_event event);
 const char *vbd_endpoint_state_name(enum vbd_endpoint_state state);
 bool vbd_endpoint_state_ended(enum vbd_endpoint_state state);

@@ -12,7 +12,7 @@
 	[VBD_GROUP_EVENT_COUNT] = {VBD_GROUP_IS_##next, VBD_GROUP_DO_##action, note}
 
 /* clang-format off */
-static const struct vbd_group_rule rules[VBD_GROUP_STATE_COUNT][VBD_GROUP_EVENT_COUNT + 1] = {
+static const struct vbd_rule rules[VBD_GROUP_STATE_COUNT][VBD_GROUP_EVENT_COUNT + 1] = {
 	[VBD_GROUP_IS_RESOLVING] = {
 		ON(ADDR_RESOLVED, JOINING, JOIN, "the id has a device to join with"),
 		ON(ADDR_ERROR, FAILED, FAIL, "no device leads to the group"),
@@ -72,10 +72,7 @@ static const struct vbd_group_rule rules[VBD_GROUP_STATE_COUNT][VBD_GROUP_EVENT_
 };
 /* clang-format on */
 
-const struct vbd_group_rule *vbd_group_rule(enum vbd_group_state state, enum vbd_group_event event)
-{
-	return VBD_RULE(rules, state, event);
-}
+VBD_RULES(vbd_group_rule, enum vbd_group_state, enum vbd_group_event, rules)
 
 VBD_ENUM_NAMES(vbd_group_state_name, enum vbd_group_state, VBD_GROUP_STATE_MAP)
 VBD_ENUM_COLUMN(const char *, vbd_group_state_json, enum vbd_group_state, VBD_GROUP_STATE_MAP, 3)
@@ -169,7 +166,7 @@ static enum vbd_status perform_action(struct vbd_group *group, enum vbd_group_ac
 static void step_group(
 	struct vbd_group *group, enum vbd_group_event event, const struct vbd_error *why)
 {
-	const struct vbd_group_rule *rule = vbd_group_rule(group->state, event);
+	const struct vbd_rule *rule = vbd_group_rule(group->state, event);
 	enum vbd_group_state old = group->state;
 	struct vbd_error error = {0};
 

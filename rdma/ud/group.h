@@ -64,14 +64,8 @@ enum vbd_group_action {
 	VBD_GROUP_ACTION_COUNT
 };
 
-struct vbd_group_rule {
-	enum vbd_group_state next;
-	enum vbd_group_action action;
-	const char *note; /* the reason */
-};
-
 /** vbd_group_rule - the row of @event in @state; never NULL */
-const struct vbd_group_rule *vbd_group_rule(enum vbd_group_state state, enum vbd_group_event event);
+const struct vbd_rule *vbd_group_rule(enum vbd_group_state state, enum vbd_group_event event);
 /** vbd_group_state_name - "resolving" */
 const char *vbd_group_state_name(enum vbd_group_state state);
 /** vbd_group_state_json - "joining" */

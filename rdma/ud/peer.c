@@ -33,7 +33,7 @@
 		ON(ENDPOINT_ENDED, FAILED, FAIL, "there is nothing to send from any more")
 
 /* clang-format off */
-static const struct vbd_peer_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COUNT + 1] = {
+static const struct vbd_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COUNT + 1] = {
 	[VBD_PEER_RESOLVING_ADDR] = {
 		ON(KNOWN, MAKING_AH, MAKE_AH, "nobody needs to be asked"),
 		ON(NAME_FAILED, FAILED, FAIL, "there is no address to ask at"),
@@ -115,10 +115,7 @@ static const struct vbd_peer_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COU
 };
 /* clang-format on */
 
-const struct vbd_peer_rule *vbd_peer_rule(enum vbd_peer_state state, enum vbd_peer_event event)
-{
-	return VBD_RULE(rules, state, event);
-}
+VBD_RULES(vbd_peer_rule, enum vbd_peer_state, enum vbd_peer_event, rules)
 
 VBD_ENUM_NAMES(vbd_peer_state_name, enum vbd_peer_state, VBD_PEER_STATE_MAP)
 VBD_ENUM_COLUMN(const char *, vbd_peer_state_json, enum vbd_peer_state, VBD_PEER_STATE_MAP, 3)
@@ -293,7 +290,7 @@ static enum vbd_peer_event judge_event(
 static void step_peer(struct vbd_peer *peer, enum vbd_peer_event asked, const struct vbd_error *why)
 {
 	enum vbd_peer_event event = judge_event(peer, asked, &why);
-	const struct vbd_peer_rule *rule = vbd_peer_rule(peer->state, event);
+	const struct vbd_rule *rule = vbd_peer_rule(peer->state, event);
 	enum vbd_peer_state old = peer->state;
 	struct vbd_error error = {0};
 

@@ -75,14 +75,8 @@ enum vbd_peer_action {
 	VBD_PEER_ACTION_COUNT
 };
 
-struct vbd_peer_rule {
-	enum vbd_peer_state next;
-	enum vbd_peer_action action;
-	const char *note; /* the reason */
-};
-
 /** vbd_peer_rule - the row of @event in @state; never NULL */
-const struct vbd_peer_rule *vbd_peer_rule(enum vbd_peer_state state, enum vbd_peer_event event);
+const struct vbd_rule *vbd_peer_rule(enum vbd_peer_state state, enum vbd_peer_event event);
 /** vbd_peer_state_name - "resolving_route" */
 const char *vbd_peer_state_name(enum vbd_peer_state state);
 /** vbd_peer_state_json - "resolving" */

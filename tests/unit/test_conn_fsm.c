@@ -37,7 +37,7 @@ TEST(test_conn_fsm__every_pair_is_decided)
 {
 	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
 		for (unsigned int event = 0; event < VBD_CONN_EVENT_COUNT; event++) {
-			const struct vbd_conn_rule *rule = vbd_conn_rule(
+			const struct vbd_rule *rule = vbd_conn_rule(
 				(enum vbd_conn_state)state, (enum vbd_conn_event)event);
 
 			if (!rule->note || rule->note[0] == '\0')
@@ -54,7 +54,7 @@ TEST(test_conn_fsm__what_changes_nothing_does_nothing)
 {
 	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
 		for (unsigned int event = 0; event < VBD_CONN_EVENT_COUNT; event++) {
-			const struct vbd_conn_rule *rule = vbd_conn_rule(
+			const struct vbd_rule *rule = vbd_conn_rule(
 				(enum vbd_conn_state)state, (enum vbd_conn_event)event);
 			bool idle = rule->action == VBD_CONN_DO_IGNORE ||
 				    rule->action == VBD_CONN_DO_REFUSE ||
@@ -103,7 +103,7 @@ TEST(test_conn_fsm__a_qp_is_never_left_behind)
 			      state == VBD_CONN_ESTABLISHED || state == VBD_CONN_DRAINING;
 
 		for (unsigned int event = 0; event < VBD_CONN_EVENT_COUNT; event++) {
-			const struct vbd_conn_rule *rule = vbd_conn_rule(
+			const struct vbd_rule *rule = vbd_conn_rule(
 				(enum vbd_conn_state)state, (enum vbd_conn_event)event);
 
 			if (has_qp && vbd_conn_state_terminal(rule->next))
@@ -150,7 +150,7 @@ TEST(test_conn_fsm__what_may_come_any_time_ends_every_open_state)
 TEST(test_conn_fsm__every_waiting_state_has_a_deadline)
 {
 	for (unsigned int state = 0; state < VBD_CONN_DRAINING; state++) {
-		const struct vbd_conn_rule *rule =
+		const struct vbd_rule *rule =
 			vbd_conn_rule((enum vbd_conn_state)state, VBD_CONN_EV_DEADLINE);
 
 		if (state != VBD_CONN_ESTABLISHED && state != VBD_CONN_RETRYING)
@@ -258,7 +258,7 @@ TEST(test_conn_fsm__the_ops_of_a_transfer_are_those_of_the_contract)
 
 static int print_pair(char *line, size_t line_bytes, unsigned int state, unsigned int event)
 {
-	const struct vbd_conn_rule *rule =
+	const struct vbd_rule *rule =
 		vbd_conn_rule((enum vbd_conn_state)state, (enum vbd_conn_event)event);
 
 	return snprintf(line, line_bytes, "%s %s -> %s %s\n",

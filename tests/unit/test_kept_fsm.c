@@ -7,7 +7,7 @@ TEST(test_kept_fsm__every_pair_is_decided)
 {
 	for (unsigned int at = 0; at < VBD_KEPT_STATE_COUNT; at++) {
 		for (unsigned int event = 0; event < VBD_KEPT_EVENT_COUNT; event++) {
-			const struct vbd_kept_rule *rule =
+			const struct vbd_rule *rule =
 				vbd_kept_rule((enum vbd_kept_state)at, (enum vbd_kept_event)event);
 
 			assert_non_null(rule->note);
@@ -20,7 +20,7 @@ TEST(test_kept_fsm__what_begins_to_wait_gets_a_turn)
 {
 	for (unsigned int at = 0; at < VBD_KEPT_STATE_COUNT; at++) {
 		for (unsigned int event = 0; event < VBD_KEPT_EVENT_COUNT; event++) {
-			const struct vbd_kept_rule *rule =
+			const struct vbd_rule *rule =
 				vbd_kept_rule((enum vbd_kept_state)at, (enum vbd_kept_event)event);
 
 			if (rule->next == VBD_KEPT_WAITING && at != VBD_KEPT_WAITING)
@@ -34,7 +34,7 @@ TEST(test_kept_fsm__only_what_is_removed_is_forgotten)
 {
 	for (unsigned int at = 0; at < VBD_KEPT_STATE_COUNT; at++) {
 		for (unsigned int event = 0; event < VBD_KEPT_EVENT_COUNT; event++) {
-			const struct vbd_kept_rule *rule =
+			const struct vbd_rule *rule =
 				vbd_kept_rule((enum vbd_kept_state)at, (enum vbd_kept_event)event);
 
 			if (rule->action == VBD_KEPT_DO_FORGET)

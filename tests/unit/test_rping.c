@@ -13,7 +13,7 @@ TEST(test_rping__every_pair_is_decided_and_halves_do_not_mix)
 {
 	for (unsigned int from = 0; from < VBD_RPING_STATE_COUNT; from++) {
 		for (unsigned int event = 0; event < VBD_RPING_EVENT_COUNT; event++) {
-			const struct vbd_rping_rule *rule = vbd_rping_rule(
+			const struct vbd_rule *rule = vbd_rping_rule(
 				(enum vbd_rping_state)from, (enum vbd_rping_event)event);
 
 			assert_non_null(rule->note);
@@ -26,7 +26,7 @@ TEST(test_rping__every_pair_is_decided_and_halves_do_not_mix)
 static enum vbd_rping_state follow(
 	enum vbd_rping_state from, enum vbd_rping_event event, enum vbd_rping_action action)
 {
-	const struct vbd_rping_rule *rule = vbd_rping_rule(from, event);
+	const struct vbd_rule *rule = vbd_rping_rule(from, event);
 
 	assert_int_equal(rule->action, action);
 	return rule->next;

@@ -32,7 +32,7 @@ TEST(test_transfer__every_pair_is_decided_and_ends_are_final)
 {
 	for (unsigned int state = 0; state < VBD_TRANSFER_STATE_COUNT; state++) {
 		for (unsigned int event = 0; event < VBD_TRANSFER_EVENT_COUNT; event++) {
-			const struct vbd_transfer_rule *rule = vbd_transfer_rule(
+			const struct vbd_rule *rule = vbd_transfer_rule(
 				(enum vbd_transfer_state)state, (enum vbd_transfer_event)event);
 
 			assert_non_null(rule->note);

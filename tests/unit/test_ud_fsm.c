@@ -6,30 +6,29 @@
 
 /* Each pair has a decision with a reason; no event leaves an ended state; all states are
  * reachable. */
-#define TEST_TABLE(kind, KIND, is_end, first)                                               \
-	TEST(test_ud_fsm__every_pair_of_##kind##_is_decided)                                \
-	{                                                                                   \
-		bool reached[VBD_##KIND##_STATE_COUNT] = {[first] = true};                  \
-                                                                                            \
-		for (unsigned int s = 0; s < VBD_##KIND##_STATE_COUNT; s++) {               \
-			enum vbd_##kind##_state state = (enum vbd_##kind##_state)s;         \
-                                                                                            \
-			assert_true(*vbd_##kind##_state_name(state));                       \
-			for (unsigned int e = 0; e < VBD_##KIND##_EVENT_COUNT; e++) {       \
-				enum vbd_##kind##_event event = (enum vbd_##kind##_event)e; \
-				const struct vbd_##kind##_rule *rule =                      \
-					vbd_##kind##_rule(state, event);                    \
-                                                                                            \
-				assert_true(*vbd_##kind##_event_name(event));               \
-				assert_non_null(rule->note);                                \
-				assert_true(*rule->note);                                   \
-				reached[rule->next] = true;                                 \
-				if (is_end(state))                                          \
-					assert_int_equal(rule->next, state);                \
-			}                                                                   \
-		}                                                                           \
-		for (unsigned int s = 0; s < VBD_##KIND##_STATE_COUNT; s++)                 \
-			assert_true(reached[s]);                                            \
+#define TEST_TABLE(kind, KIND, is_end, first)                                                  \
+	TEST(test_ud_fsm__every_pair_of_##kind##_is_decided)                                   \
+	{                                                                                      \
+		bool reached[VBD_##KIND##_STATE_COUNT] = {[first] = true};                     \
+                                                                                               \
+		for (unsigned int s = 0; s < VBD_##KIND##_STATE_COUNT; s++) {                  \
+			enum vbd_##kind##_state state = (enum vbd_##kind##_state)s;            \
+                                                                                               \
+			assert_true(*vbd_##kind##_state_name(state));                          \
+			for (unsigned int e = 0; e < VBD_##KIND##_EVENT_COUNT; e++) {          \
+				enum vbd_##kind##_event event = (enum vbd_##kind##_event)e;    \
+				const struct vbd_rule *rule = vbd_##kind##_rule(state, event); \
+                                                                                               \
+				assert_true(*vbd_##kind##_event_name(event));                  \
+				assert_non_null(rule->note);                                   \
+				assert_true(*rule->note);                                      \
+				reached[rule->next] = true;                                    \
+				if (is_end(state))                                             \
+					assert_int_equal(rule->next, state);                   \
+			}                                                                      \
+		}                                                                              \
+		for (unsigned int s = 0; s < VBD_##KIND##_STATE_COUNT; s++)                    \
+			assert_true(reached[s]);                                               \
 	}
 
 static bool peer_is_over(enum vbd_peer_state state)

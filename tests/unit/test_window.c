@@ -12,7 +12,7 @@ TEST(test_window__every_pair_is_decided_and_ends_are_final)
 		bool ended = vbd_window_state_ended((enum vbd_window_state)s);
 
 		for (unsigned int e = 0; e < VBD_WINDOW_EVENT_COUNT; e++) {
-			const struct vbd_window_rule *rule =
+			const struct vbd_rule *rule =
 				vbd_window_rule((enum vbd_window_state)s, (enum vbd_window_event)e);
 
 			assert_non_null(rule->note);
