@@ -105,7 +105,6 @@ static enum vbd_status (*const makers[])(struct vbd_daemon *daemon, struct vbd_e
 	vbd_kernel_create,
 	vbd_traces_create,
 	vbd_drain_create,
-	vbd_connection_queue_create,
 	vbd_reconciler_create,
 	vbd_hotplug_create,
 	vbd_health_create,
@@ -128,8 +127,7 @@ enum vbd_status vbd_daemon_create(
 	vbd_list_init(&daemon->device_watches);
 	vbd_list_init(&daemon->id_watches);
 	vbd_list_init(&daemon->kept_inboxes);
-	vbd_list_init(&daemon->queued_connections);
-	vbd_list_init(&daemon->unannounced_connections);
+	vbd_connection_queue_init(daemon);
 	vbd_list_init(&daemon->unrecorded);
 	make_registries(daemon);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(makers) && !status; i++)
@@ -281,7 +279,6 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	}
 	vbd_keeper_destroy(daemon);
 	vbd_timer_destroy(daemon->stop_timer);
-	vbd_timer_destroy(daemon->queue_timer);
 	vbd_reconciler_destroy(daemon->reconciler);
 	vbd_drain_destroy(daemon);
 	vbd_turns_fini(&daemon->turns);

@@ -116,7 +116,7 @@ enum vbd_status vbd_drain_undo(struct vbd_daemon *daemon, struct vbd_error *err)
 	set_state(daemon, VBD_DRAIN_SERVING);
 	log_drain_event(daemon, VBD_EVENT_DAEMON_UNDRAINED);
 	/* Start the queued connections, which waited during the drain. */
-	vbd_timer_set(daemon->queue_timer, 0);
+	vbd_connection_queue_wake(daemon);
 	vbd_reconciler_resume(daemon->reconciler);
 	return VBD_OK;
 }

@@ -233,8 +233,7 @@ static void await_turn(struct stream *stream)
 	struct vbd_streams *streams = vbd_request_streams(stream->req);
 
 	/* The streams that the steps wait for may have left. */
-	if (vbd_list_empty(&streams->steps.link))
-		vbd_turns_add(&stream->daemon->turns, &streams->steps);
+	vbd_turns_add(&stream->daemon->turns, &streams->steps);
 	vbd_list_append(&streams->waiting, &stream->waiting);
 }
 

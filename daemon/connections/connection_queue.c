@@ -138,7 +138,8 @@ static bool close_next(struct vbd_daemon *daemon, struct vbd_object *object, int
 	return ++*closed < CLOSES_PER_TURN && vbd_turns_go_on(&daemon->turns);
 }
 
-void vbd_connections_close_all(struct vbd_daemon *daemon)
+/* Returns whether there is no other connection to close. */
+static bool close_some(struct vbd_daemon *daemon)
 {
 	int closed = 0;
 
@@ -147,32 +148,43 @@ void vbd_connections_close_all(struct vbd_daemon *daemon)
 			vbd_registry_after(daemon->connections, daemon->closed_id);
 
 		if (!object)
-			return;
+			return true;
 		if (!close_next(daemon, object, &closed))
 			break;
 	}
-	vbd_timer_set(daemon->queue_timer, 0);
+	return false;
+}
+
+void vbd_connections_close_all(struct vbd_daemon *daemon)
+{
+	if (!close_some(daemon))
+		vbd_connection_queue_wake(daemon);
 }
 
 /* --- the queue ------------------------------------------------------------------------------- */
 
-static void on_queue_timer(void *arg)
+static bool step_queue(struct vbd_steps *steps)
 {
-	struct vbd_daemon *daemon = arg;
+	struct vbd_daemon *daemon = VBD_CONTAINER_OF(steps, struct vbd_daemon, queue);
 
-	if (daemon->closing) {
-		vbd_connections_close_all(daemon);
-		return;
-	}
+	if (daemon->closing)
+		return close_some(daemon);
 	announce_some(daemon);
 	start_some(daemon);
-	if (has_unannounced(daemon) || may_start_next(daemon))
-		vbd_timer_set(daemon->queue_timer, 0);
+	return !has_unannounced(daemon) && !may_start_next(daemon);
 }
 
-enum vbd_status vbd_connection_queue_create(struct vbd_daemon *daemon, struct vbd_error *err)
+void vbd_connection_queue_init(struct vbd_daemon *daemon)
 {
-	return vbd_timer_create(daemon->loop, on_queue_timer, daemon, &daemon->queue_timer, err);
+	vbd_list_init(&daemon->queued_connections);
+	vbd_list_init(&daemon->unannounced_connections);
+	vbd_list_init(&daemon->queue.link);
+	daemon->queue.step = step_queue;
+}
+
+void vbd_connection_queue_wake(struct vbd_daemon *daemon)
+{
+	vbd_turns_add(&daemon->turns, &daemon->queue);
 }
 
 static bool is_connecting(enum vbd_conn_state state)
@@ -194,7 +206,7 @@ void vbd_connection_queue_moved(struct vbd_connection *connection)
 	connection->in_flight = false;
 	daemon->connects_in_flight--;
 	if (may_start_next(daemon))
-		vbd_timer_set(daemon->queue_timer, 0);
+		vbd_connection_queue_wake(daemon);
 }
 
 /* --- batches --------------------------------------------------------------------------------- */
@@ -219,7 +231,7 @@ static void add_to_queue(struct vbd_object *object)
 
 	vbd_list_append(&daemon->queued_connections, &connection->queue_link);
 	vbd_list_append(&daemon->unannounced_connections, &connection->unannounced_link);
-	vbd_timer_set(daemon->queue_timer, 0);
+	vbd_connection_queue_wake(daemon);
 }
 
 _Static_assert(VBD_CONNECTION_OUTCOME_COUNT <= VBD_BATCH_OUTCOMES_MAX, "each outcome has room");

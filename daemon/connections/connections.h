@@ -170,9 +170,11 @@ uint64_t vbd_connection_moved_bytes(const struct vbd_connection *connection);
  * connection that has a request of its own does not wait.
  */
 
-/** vbd_connection_queue_create - make the empty queue of @daemon */
-enum vbd_status vbd_connection_queue_create(
-	struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_connection_queue_init - make the empty queue of @daemon */
+void vbd_connection_queue_init(struct vbd_daemon *daemon);
+
+/** vbd_connection_queue_wake - go on with the queue in the next turn */
+void vbd_connection_queue_wake(struct vbd_daemon *daemon);
 
 /** vbd_connection_queue_moved - call this when the state has changed: the connection may leave the
  * queue, or make room for the next one */

@@ -127,8 +127,8 @@ struct vbd_daemon {
 	struct vbd_link unannounced_connections; /* no event has told of their creation */
 	struct vbd_link unrecorded; /* objects of kinds with a history that have changed */
 	const struct vbd_record_ops *record_ops; /* NULL: nothing outlives the daemon */
-	uint64_t closed_id; /* of the connection that was closed last, as the daemon stops */
-	struct vbd_timer *queue_timer;
+	uint64_t closed_id;	/* of the connection that was closed last, as the daemon stops */
+	struct vbd_steps queue; /* announces and starts those */
 	uint64_t connects_in_flight;   /* number of connections from the queue that connect now */
 	uint64_t connections_accepted; /* open; a listener accepted them, or will decide */
 	uint64_t connects_refused[VBD_CONNECT_REFUSAL_COUNT];

@@ -21,7 +21,7 @@ static void take_next_step(struct vbd_turns *turns)
 		return;
 	vbd_list_remove(&steps->link);
 	if (!steps->step(steps))
-		vbd_list_append(&turns->waiting, &steps->link);
+		vbd_turns_add(turns, steps);
 }
 
 /* Steps that are added meanwhile wait for the next turn. */
@@ -55,6 +55,8 @@ void vbd_turns_fini(struct vbd_turns *turns)
 
 void vbd_turns_add(struct vbd_turns *turns, struct vbd_steps *steps)
 {
+	if (!vbd_list_empty(&steps->link))
+		return;
 	vbd_list_append(&turns->waiting, &steps->link);
 	vbd_timer_set(turns->timer, 0);
 }

@@ -44,7 +44,7 @@ void vbd_turns_fini(struct vbd_turns *turns);
 bool vbd_turns_go_on(const struct vbd_turns *turns);
 
 /** vbd_turns_add - take the first step in a turn to come, in turn with the works that wait; `step`
- * is set, and the link on no list */
+ * is set, and the link initialized. Does nothing to a work that waits. */
 void vbd_turns_add(struct vbd_turns *turns, struct vbd_steps *steps);
 
 /** vbd_turns_drop - take no more steps; the link is initialized. Not from inside of the own step,

@@ -383,7 +383,7 @@ static void on_keeper_news(struct vbd_watch *watch, bool gone)
 		rows->at_id = 0;
 		rows->unfinished = true;
 	}
-	if (rows->unfinished && vbd_list_empty(&rows->steps.link))
+	if (rows->unfinished)
 		vbd_turns_add(&rows->daemon->turns, &rows->steps);
 }
 

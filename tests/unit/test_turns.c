@@ -18,6 +18,12 @@ struct work {
 	struct work *next; /* is added by the first step */
 };
 
+static void add(struct work *work)
+{
+	vbd_list_init(&work->steps.link);
+	vbd_turns_add(&test.turns, &work->steps);
+}
+
 static bool step(struct vbd_steps *steps)
 {
 	struct work *work = VBD_CONTAINER_OF(steps, struct work, steps);
@@ -25,7 +31,7 @@ static bool step(struct vbd_steps *steps)
 
 	(void)snprintf(test.order + len, sizeof(test.order) - len, "%c", work->name);
 	if (work->next)
-		vbd_turns_add(&test.turns, &work->next->steps);
+		add(work->next);
 	work->next = NULL;
 	return --work->left == 0;
 }
@@ -33,12 +39,6 @@ static bool step(struct vbd_steps *steps)
 static struct work make(char name, unsigned int count)
 {
 	return (struct work){.steps.step = step, .name = name, .left = count};
-}
-
-static void add(struct work *work)
-{
-	vbd_list_init(&work->steps.link);
-	vbd_turns_add(&test.turns, &work->steps);
 }
 
 static int setup(void **state)
