@@ -60,9 +60,7 @@ void vbd_connection_close(struct vbd_connection *connection)
 
 void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *device_name)
 {
-	vbd_registry_for_each (object, daemon->connections) {
-		struct vbd_connection *connection = vbd_connection_of(object);
-
+	vbd_registry_for_each_of (struct vbd_connection, connection, daemon->connections) {
 		if (!connection->object.ended &&
 			strcmp(connection->conn->device.name, device_name) == 0)
 			vbd_conn_device_removed(connection->conn);
@@ -71,9 +69,7 @@ void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *devi
 
 void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_id)
 {
-	vbd_registry_for_each (object, daemon->connections) {
-		struct vbd_connection *connection = vbd_connection_of(object);
-
+	vbd_registry_for_each_of (struct vbd_connection, connection, daemon->connections) {
 		if (connection->listener_id == listener_id &&
 			connection->conn->state == VBD_CONN_REQUESTED) {
 			connection->conn->listener_deleted = true;
@@ -125,17 +121,10 @@ static void on_deadline(void *object)
 	vbd_conn_deadline(connection->conn);
 }
 
+VBD_OBJECT_STATE(get_state_name, struct vbd_connection, conn->state, vbd_conn_state_name)
+VBD_OBJECT_DEVICE(get_device_id, struct vbd_connection, conn->device)
+
 /* Deleting a connection closes it. */
-static const char *get_state_name(const struct vbd_object *object)
-{
-	return vbd_conn_state_name(((const struct vbd_connection *)object)->conn->state);
-}
-
-static struct vbd_device_id *get_device_id(struct vbd_object *object)
-{
-	return &((struct vbd_connection *)object)->conn->device;
-}
-
 const struct vbd_kind vbd_connection_kind = {
 	.size_bytes = sizeof(struct vbd_connection),
 	.keeps_history = true,

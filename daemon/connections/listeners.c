@@ -163,15 +163,12 @@ static enum vbd_status open_cm_listener(struct vbd_listener *listener, struct vb
 		vbd_addr_format(&listener->addr, text), vbd_addr_port(&listener->addr), error.text);
 }
 
-static struct vbd_listener *listener_of(struct vbd_object *object)
-{
-	return VBD_CONTAINER_OF(object, struct vbd_listener, object);
-}
+VBD_OBJECT_RECORD(listener_of, struct vbd_listener)
 
 static bool a_device_is_leaving(const struct vbd_fabric *fabric)
 {
-	vbd_list_for_each (link, &fabric->devices) {
-		if (VBD_CONTAINER_OF(link, struct vbd_device, link)->state == VBD_DEVICE_REMOVING)
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices) {
+		if (device->state == VBD_DEVICE_REMOVING)
 			return true;
 	}
 	return false;
@@ -366,9 +363,7 @@ void vbd_listener_delete(struct vbd_listener *listener)
 
 void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device_name)
 {
-	vbd_registry_for_each (object, daemon->listeners) {
-		struct vbd_listener *listener = listener_of(object);
-
+	vbd_registry_for_each_of (struct vbd_listener, listener, daemon->listeners) {
 		if (strcmp(listener->cm.device.name, device_name) != 0)
 			continue;
 		vbd_cm_listener_close(&listener->cm);
@@ -378,27 +373,20 @@ void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device
 
 void vbd_listeners_device_added(struct vbd_daemon *daemon)
 {
-	vbd_registry_for_each (object, daemon->listeners) {
-		if (listener_of(object)->state == VBD_LISTENER_LOST)
-			retry_listen(listener_of(object));
+	vbd_registry_for_each_of (struct vbd_listener, listener, daemon->listeners) {
+		if (listener->state == VBD_LISTENER_LOST)
+			retry_listen(listener);
 	}
 }
 
 void vbd_listeners_close_all(struct vbd_daemon *daemon)
 {
-	vbd_registry_for_each (object, daemon->listeners)
-		vbd_listener_delete(listener_of(object));
+	vbd_registry_for_each_of (struct vbd_listener, listener, daemon->listeners)
+		vbd_listener_delete(listener);
 }
 
-static const char *get_state_name(const struct vbd_object *object)
-{
-	return vbd_listener_state_name(((const struct vbd_listener *)object)->state);
-}
-
-static struct vbd_device_id *get_device_id(struct vbd_object *object)
-{
-	return &((struct vbd_listener *)object)->cm.device;
-}
+VBD_OBJECT_STATE(get_state_name, struct vbd_listener, state, vbd_listener_state_name)
+VBD_OBJECT_DEVICE(get_device_id, struct vbd_listener, cm.device)
 
 const struct vbd_kind vbd_listener_kind = {
 	.size_bytes = sizeof(struct vbd_listener),

@@ -29,10 +29,7 @@ void vbd_failures_fini(struct vbd_failures *failures)
 
 VBD_ENUM_NAMES(vbd_batch_state_name, enum vbd_batch_state, VBD_BATCH_STATE_MAP)
 
-static struct vbd_batch *batch_of(struct vbd_object *object)
-{
-	return VBD_CONTAINER_OF(object, struct vbd_batch, object);
-}
+VBD_OBJECT_RECORD(batch_of, struct vbd_batch)
 
 unsigned int vbd_batch_outcome(const struct vbd_batch_item *item)
 {
@@ -178,10 +175,7 @@ static void cancel_batch(struct vbd_object *object)
 		vbd_turns_add(&object->registry->daemon->turns, &batch->cancelling);
 }
 
-static const char *get_state_name(const struct vbd_object *object)
-{
-	return vbd_batch_state_name(((const struct vbd_batch *)object)->state);
-}
+VBD_OBJECT_STATE(get_state_name, struct vbd_batch, state, vbd_batch_state_name)
 
 static void free_batch(struct vbd_object *object)
 {

@@ -38,6 +38,28 @@ struct vbd_kind {
 	void (*free)(struct vbd_object *object);
 };
 
+/* Defines `state` of a kind: the struct TYPE of its service has the state at PATH, and NAME_OF() is
+ * the name of that. */
+#define VBD_OBJECT_STATE(function, type, path, name_of)                     \
+	static const char *function(const struct vbd_object *object)        \
+	{                                                                   \
+		return name_of(((const type *)(const void *)object)->path); \
+	}
+
+/* Defines `device` of a kind, which is at PATH in the struct TYPE. */
+#define VBD_OBJECT_DEVICE(function, type, path)                          \
+	static struct vbd_device_id *function(struct vbd_object *object) \
+	{                                                                \
+		return &((type *)(void *)object)->path;                  \
+	}
+
+/* Defines the function that returns the struct TYPE whose member `object` is at @object. */
+#define VBD_OBJECT_RECORD(function, type)                      \
+	static type *function(struct vbd_object *object)       \
+	{                                                      \
+		return VBD_CONTAINER_OF(object, type, object); \
+	}
+
 /* Each struct is in the file of its service. */
 #define VBD_KIND_EXTERN(sym, singular, plural, open, kept) \
 	extern const struct vbd_kind vbd_##singular##_kind;

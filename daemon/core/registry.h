@@ -272,6 +272,13 @@ struct vbd_object *vbd_registry_before(const struct vbd_registry *registry, uint
 			       *object_##_next = vbd_registry_next(object_); \
 		object_; object_ = object_##_next, object_##_next = vbd_registry_next(object_))
 
+/** vbd_registry_for_each_of - the same for objects of struct TYPE, which begins with its object */
+#define vbd_registry_for_each_of(type, item, registry_)                                 \
+	for (type *item = (type *)(void *)vbd_registry_after(registry_, 0),             \
+		  *item##_next = (type *)(void *)vbd_registry_next((const void *)item); \
+		item; item = item##_next,                                               \
+		  item##_next = (type *)(void *)vbd_registry_next((const void *)item))
+
 /** vbd_registry_next - the object with the next id; NULL behind the last, and for NULL */
 struct vbd_object *vbd_registry_next(const struct vbd_object *object);
 

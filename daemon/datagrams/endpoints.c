@@ -5,10 +5,7 @@
 #include "daemon/core/devices.h"
 #include "daemon/core/quota.h"
 
-static struct vbd_endpoint_record *record_of(struct vbd_object *object)
-{
-	return VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);
-}
+VBD_OBJECT_RECORD(record_of, struct vbd_endpoint_record)
 
 /* Callbacks of the RDMA side. */
 
@@ -210,18 +207,16 @@ enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_
 
 void vbd_endpoints_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device)
 {
-	vbd_registry_for_each (object, daemon->ud_endpoints) {
-		struct vbd_endpoint *endpoint = record_of(object)->endpoint;
-
-		if (endpoint->qp.device == device)
-			vbd_endpoint_device_removed(endpoint);
+	vbd_registry_for_each_of (struct vbd_endpoint_record, record, daemon->ud_endpoints) {
+		if (record->endpoint->qp.device == device)
+			vbd_endpoint_device_removed(record->endpoint);
 	}
 }
 
 void vbd_endpoints_close_all(struct vbd_daemon *daemon)
 {
-	vbd_registry_for_each (object, daemon->ud_endpoints)
-		vbd_endpoint_close(record_of(object)->endpoint, VBD_REASON_STOPPING);
+	vbd_registry_for_each_of (struct vbd_endpoint_record, record, daemon->ud_endpoints)
+		vbd_endpoint_close(record->endpoint, VBD_REASON_STOPPING);
 }
 
 static void close_endpoint(struct vbd_object *object)
@@ -239,12 +234,8 @@ static void free_record(struct vbd_object *object)
 	vbd_endpoint_destroy(record->endpoint);
 }
 
-/* Deleting an endpoint closes it; its peers and groups are freed with it. */
-static const char *get_state_name(const struct vbd_object *object)
-{
-	return vbd_endpoint_state_name(
-		((const struct vbd_endpoint_record *)object)->endpoint->state);
-}
+VBD_OBJECT_STATE(
+	get_state_name, struct vbd_endpoint_record, endpoint->state, vbd_endpoint_state_name)
 
 static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
 {
@@ -257,11 +248,9 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 		vbd_qp_end_error(qp, ret_err);
 }
 
-static struct vbd_device_id *get_device_id(struct vbd_object *object)
-{
-	return &((struct vbd_endpoint_record *)object)->endpoint->device;
-}
+VBD_OBJECT_DEVICE(get_device_id, struct vbd_endpoint_record, endpoint->device)
 
+/* Deleting an endpoint closes it; its peers and groups are freed with it. */
 const struct vbd_kind vbd_ud_endpoint_kind = {
 	.size_bytes = sizeof(struct vbd_endpoint_record),
 	.on_deadline = on_deadline,

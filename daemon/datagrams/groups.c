@@ -5,10 +5,7 @@
 
 #include <netinet/in.h>
 
-static struct vbd_group_record *record_of(struct vbd_object *object)
-{
-	return VBD_CONTAINER_OF(object, struct vbd_group_record, object);
-}
+VBD_OBJECT_RECORD(record_of, struct vbd_group_record)
 
 static void log_state(struct vbd_group_record *record)
 {
@@ -68,10 +65,7 @@ static bool is_multicast(const struct sockaddr_storage *addr)
 static enum vbd_status check_not_joined(const struct vbd_group_spec *spec,
 	const struct sockaddr_storage *addr, struct vbd_error *err)
 {
-	vbd_list_for_each (link, &spec->endpoint->groups) {
-		const struct vbd_group_record *other =
-			VBD_CONTAINER_OF(link, struct vbd_group_record, link);
-
+	vbd_list_for_each_of (const struct vbd_group_record, other, link, &spec->endpoint->groups) {
 		if (vbd_sockaddr_is_same((const struct sockaddr *)&other->group.addr,
 			    (const struct sockaddr *)addr) &&
 			!vbd_group_state_ended(other->group.state))
@@ -159,15 +153,14 @@ void vbd_group_unref(struct vbd_group_record *record)
 
 void vbd_groups_endpoint_ended(struct vbd_endpoint_record *endpoint)
 {
-	vbd_list_for_each (link, &endpoint->groups)
-		vbd_group_endpoint_ended(
-			&VBD_CONTAINER_OF(link, struct vbd_group_record, link)->group);
+	vbd_list_for_each_of (struct vbd_group_record, record, link, &endpoint->groups)
+		vbd_group_endpoint_ended(&record->group);
 }
 
 void vbd_groups_destroy_of(struct vbd_endpoint_record *endpoint)
 {
-	vbd_list_for_each (link, &endpoint->groups)
-		vbd_object_free(&VBD_CONTAINER_OF(link, struct vbd_group_record, link)->object);
+	vbd_list_for_each_of (struct vbd_group_record, record, link, &endpoint->groups)
+		vbd_object_free(&record->object);
 }
 
 static void leave_group(struct vbd_object *object)
@@ -188,12 +181,9 @@ static void free_record(struct vbd_object *object)
 	vbd_account_close(&record->group.account);
 }
 
-/* Deleting a group leaves it. A failed group stays until it is deleted. */
-static const char *get_state_name(const struct vbd_object *object)
-{
-	return vbd_group_state_json(((const struct vbd_group_record *)object)->group.state);
-}
+VBD_OBJECT_STATE(get_state_name, struct vbd_group_record, group.state, vbd_group_state_json)
 
+/* Deleting a group leaves it. A failed group stays until it is deleted. */
 const struct vbd_kind vbd_multicast_membership_kind = {
 	.size_bytes = sizeof(struct vbd_group_record),
 	.on_deadline = on_deadline,

@@ -3,10 +3,7 @@
 
 #include "base/addr.h"
 
-static struct vbd_peer_record *record_of(struct vbd_object *object)
-{
-	return VBD_CONTAINER_OF(object, struct vbd_peer_record, object);
-}
+VBD_OBJECT_RECORD(record_of, struct vbd_peer_record)
 
 /* Callbacks of the RDMA side. */
 
@@ -241,10 +238,7 @@ void vbd_peer_unref(struct vbd_peer_record *record)
 
 void vbd_peers_endpoint_ended(struct vbd_endpoint_record *endpoint)
 {
-	vbd_list_for_each (link, &endpoint->peers) {
-		struct vbd_peer_record *record =
-			VBD_CONTAINER_OF(link, struct vbd_peer_record, link);
-
+	vbd_list_for_each_of (struct vbd_peer_record, record, link, &endpoint->peers) {
 		vbd_resolve_cancel(record->resolution);
 		record->resolution = NULL;
 		vbd_peer_endpoint_ended(&record->peer);
@@ -253,8 +247,8 @@ void vbd_peers_endpoint_ended(struct vbd_endpoint_record *endpoint)
 
 void vbd_peers_destroy_of(struct vbd_endpoint_record *endpoint)
 {
-	vbd_list_for_each (link, &endpoint->peers)
-		delete_record(VBD_CONTAINER_OF(link, struct vbd_peer_record, link));
+	vbd_list_for_each_of (struct vbd_peer_record, record, link, &endpoint->peers)
+		delete_record(record);
 }
 
 static bool is_used(const struct vbd_object *object)
@@ -267,10 +261,7 @@ static void free_record(struct vbd_object *object)
 	vbd_peer_fini(&record_of(object)->peer);
 }
 
-static const char *get_state_name(const struct vbd_object *object)
-{
-	return vbd_peer_state_json(((const struct vbd_peer_record *)object)->peer.state);
-}
+VBD_OBJECT_STATE(get_state_name, struct vbd_peer_record, peer.state, vbd_peer_state_json)
 
 const struct vbd_kind vbd_ud_peer_kind = {
 	.size_bytes = sizeof(struct vbd_peer_record),

@@ -11,6 +11,7 @@
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"
 #include "rdma/fabric/shared.h"
+#include "rdma/qp/qp.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -37,13 +38,6 @@ void vbd_memory_work(struct vbd_object *object, bool takes_long, void (*work)(vo
 	done(object);
 }
 
-/* A registration that is on the thread pool. */
-struct creation {
-	struct vbd_buffer *buffer;
-	struct vbd_pd *pd;
-	bool restores; /* the buffer was LOST, and has its memory */
-};
-
 static void uncount_bytes(struct vbd_buffer *buffer)
 {
 	buffer->object.registry->daemon->buffers_bytes -= buffer->counted_bytes;
@@ -51,16 +45,12 @@ static void uncount_bytes(struct vbd_buffer *buffer)
 	vbd_object_unpin(&buffer->object);
 }
 
-static struct vbd_buffer *buffer_of(struct vbd_object *object)
-{
-	return VBD_CONTAINER_OF(object, struct vbd_buffer, object);
-}
+VBD_OBJECT_RECORD(buffer_of, struct vbd_buffer)
 
 /* Pool thread. */
 static void allocate_and_register(void *arg)
 {
-	struct creation *creation = arg;
-	struct vbd_buffer *buffer = creation->buffer;
+	struct vbd_buffer *buffer = arg;
 	struct vbd_mem *mem = &buffer->mem;
 
 	/* The daemon stops: do not allocate memory that nobody will use. */
@@ -71,7 +61,7 @@ static void allocate_and_register(void *arg)
 	if (!mem->addr && vbd_mem_allocate(mem, &buffer->error) != VBD_OK)
 		return;
 	/* After a failure bytes that were there before stay: a second try needs them. */
-	if (vbd_mem_register(mem, creation->pd, &buffer->error) != VBD_OK && !creation->restores &&
+	if (vbd_mem_register(mem, buffer->new_pd, &buffer->error) != VBD_OK && !buffer->restores &&
 		!mem->has_bytes)
 		vbd_mem_unmap(mem);
 }
@@ -94,16 +84,6 @@ static void set_failed(struct vbd_buffer *buffer)
 		buffer->device.name, buffer->error.text);
 }
 
-static void on_registered(void *arg);
-
-static enum vbd_status start_registration(struct creation *creation, struct vbd_error *err)
-{
-	const struct vbd_object *object = &creation->buffer->object;
-
-	return vbd_loop_work(object->registry->daemon->loop, VBD_WORK_MEMORY, object->owner,
-		allocate_and_register, on_registered, creation, err);
-}
-
 /* The buffer could not be registered again: it stays LOST. */
 static void set_lost_again(struct vbd_buffer *buffer)
 {
@@ -113,18 +93,16 @@ static void set_lost_again(struct vbd_buffer *buffer)
 
 static void on_registered(void *arg)
 {
-	struct creation *creation = arg;
-	struct vbd_buffer *buffer = creation->buffer;
+	struct vbd_buffer *buffer = arg;
 	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 
 	/* The MR of a successful registration owns the reference. */
 	if (!buffer->mem.mr)
-		vbd_pd_unref(creation->pd);
-	else if (vbd_device_usable(creation->pd->device, &buffer->error) == VBD_OK)
+		vbd_pd_unref(buffer->new_pd);
+	else if (vbd_device_usable(buffer->new_pd->device, &buffer->error) == VBD_OK)
 		set_ready(buffer);
 	if (buffer->state == VBD_BUFFER_REGISTERING)
-		(creation->restores ? set_lost_again : set_failed)(buffer);
-	free(creation);
+		(buffer->restores ? set_lost_again : set_failed)(buffer);
 	vbd_object_changed(&buffer->object);
 	vbd_memory_work_done(daemon);
 }
@@ -235,20 +213,17 @@ static enum vbd_status add_buffer(struct vbd_daemon *daemon, const struct vbd_bu
 static enum vbd_status begin_registration(
 	struct vbd_buffer *buffer, struct vbd_pd *pd, bool restores, struct vbd_error *err)
 {
-	struct creation *creation = calloc(1, sizeof(*creation));
+	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 	enum vbd_status status;
 
-	if (!creation)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a buffer");
-	*creation = (struct creation){.buffer = buffer, .pd = pd, .restores = restores};
-	vbd_pd_ref(pd);
-	status = start_registration(creation, err);
-	if (status) {
-		vbd_pd_unref(pd);
-		free(creation);
+	buffer->new_pd = pd;
+	buffer->restores = restores;
+	status = vbd_loop_work(daemon->loop, VBD_WORK_MEMORY, buffer->object.owner,
+		allocate_and_register, on_registered, buffer, err);
+	if (status)
 		return status;
-	}
-	buffer->object.registry->daemon->pool_jobs++;
+	vbd_pd_ref(pd);
+	daemon->pool_jobs++;
 	return VBD_OK;
 }
 
@@ -420,16 +395,29 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 
 bool vbd_buffers_writable(const struct vbd_daemon *daemon, const struct vbd_pd *pd)
 {
-	vbd_registry_for_each (object, daemon->buffers) {
-		const struct vbd_buffer *buffer =
-			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
-
+	vbd_registry_for_each_of (const struct vbd_buffer, buffer, daemon->buffers) {
 		/* A pool thread still owns a buffer that is being registered. */
 		if (buffer->state == VBD_BUFFER_READY && buffer->mem.pd == pd &&
 			(buffer->mem.access & (VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_MW_BIND)))
 			return true;
 	}
 	return false;
+}
+
+enum vbd_status vbd_buffer_check_qp(const struct vbd_buffer *buffer, const struct vbd_qp *qp,
+	const char *pointer, struct vbd_error *err)
+{
+	char one[40], other[VBD_QP_OWNER_BYTES];
+
+	(void)vbd_qp_owner_text(qp, other);
+	(void)snprintf(one, sizeof(one), "buffer %llu", (unsigned long long)buffer->object.id);
+	if (buffer->mem.pd->device == qp->device)
+		return vbd_pd_require_same(buffer->mem.pd, one, qp->pd, other, err);
+	return vbd_error_hint(err,
+		vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+			"%s is registered with %s, but %s is on %s", one, buffer->device.name,
+			other, qp->device->name),
+		"Make the buffer with `device`: that of the connection.");
 }
 
 enum vbd_status vbd_buffer_has_bytes(const struct vbd_buffer *buffer, struct vbd_error *err)
@@ -489,19 +477,17 @@ enum vbd_status vbd_buffer_check_range(const struct vbd_buffer *buffer, uint64_t
 /* Call it after the device's connections and their transfers were ended. */
 void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *device)
 {
-	vbd_registry_for_each (object, daemon->buffers) {
-		struct vbd_buffer *buffer = buffer_of(object);
-
+	vbd_registry_for_each_of (struct vbd_buffer, buffer, daemon->buffers) {
 		if (buffer->state != VBD_BUFFER_READY || buffer->mem.pd->device != device)
 			continue;
 		buffer->state = VBD_BUFFER_LOST;
-		vbd_object_log(object, VBD_EVENT_BUFFER_LOST, VBD_SEVERITY_WARNING,
+		vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_LOST, VBD_SEVERITY_WARNING,
 			VBD_E_DEVICE_REMOVED,
 			"device %s is being removed; the buffer's %zu bytes are kept", device->name,
 			buffer->mem.size_bytes);
 		if (buffer->users == 0)
 			start_revocation(buffer);
-		vbd_object_changed(object);
+		vbd_object_changed(&buffer->object);
 	}
 }
 
@@ -521,15 +507,8 @@ static void free_buffer(struct vbd_object *object)
 	vbd_mem_free(&buffer->mem);
 }
 
-static const char *get_state_name(const struct vbd_object *object)
-{
-	return vbd_buffer_state_name(((const struct vbd_buffer *)object)->state);
-}
-
-static struct vbd_device_id *get_device_id(struct vbd_object *object)
-{
-	return &((struct vbd_buffer *)object)->device;
-}
+VBD_OBJECT_STATE(get_state_name, struct vbd_buffer, state, vbd_buffer_state_name)
+VBD_OBJECT_DEVICE(get_device_id, struct vbd_buffer, device)
 
 const struct vbd_kind vbd_buffer_kind = {
 	.size_bytes = sizeof(struct vbd_buffer),

@@ -24,8 +24,7 @@ enum vbd_buffer_state { VBD_BUFFER_STATE_MAP(VBD_ENUM_ROW) VBD_BUFFER_STATE_COUN
 
 const char *vbd_buffer_state_name(enum vbd_buffer_state state);
 
-/* For texts: without `device` a buffer is made on the first device with an active port. */
-#define VBD_BUFFER_DEVICE_HINT "Make the buffer with `device`: that of the connection."
+struct vbd_qp;
 
 struct vbd_buffer {
 	struct vbd_object object; /* first: id, name */
@@ -39,6 +38,10 @@ struct vbd_buffer {
 	uint32_t refs;	/* references: readers of the data (downloads, uploads, checksums) and
 			    `users`; a deleted buffer is freed at 0 */
 	struct vbd_call revocation; /* of the keys; its `work` is NULL unless under way */
+
+	/* Of a registration on the thread pool. */
+	struct vbd_pd *new_pd;
+	bool restores; /* the buffer was LOST, and has its memory */
 };
 
 /* Memory of an earlier run, for a new shared buffer. */
@@ -91,6 +94,11 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 /** vbd_buffer_users_of - the transfers and windows that use the buffer, as @caller may see them */
 void vbd_buffer_users_of(const struct vbd_buffer *buffer, const struct vbd_caller *caller,
 	struct vbd_users *ret_users);
+
+/** vbd_buffer_check_qp - can work requests of @qp use a ready buffer? VBD_E_BAD_VALUE at @pointer
+ * for one on another device, VBD_E_PD_MISMATCH */
+enum vbd_status vbd_buffer_check_qp(const struct vbd_buffer *buffer, const struct vbd_qp *qp,
+	const char *pointer, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_buffer_has_bytes - VBD_OK if there is data to read and write; VBD_E_WRONG_STATE while the
  * buffer is being registered, and after it FAILED */

@@ -66,8 +66,7 @@ void vbd_shared_remove(struct vbd_registry *registry, uint64_t id)
 		vbd_object_free(object);
 }
 
-/* May a client make one more object, with this name? */
-static enum vbd_status check_create(const struct vbd_registry *registry,
+enum vbd_status vbd_shared_may_add(const struct vbd_registry *registry,
 	const struct vbd_caller *caller, const char *name, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_daemon_accepts_work(registry->daemon, err);
@@ -90,26 +89,18 @@ static void add_queue_pairs(const struct vbd_object *shared, struct vbd_users *u
 {
 	const struct vbd_daemon *daemon = shared->registry->daemon;
 
-	vbd_registry_for_each (object, daemon->listeners) {
-		const struct vbd_listener *listener =
-			VBD_CONTAINER_OF(object, struct vbd_listener, object);
-
+	vbd_registry_for_each_of (struct vbd_listener, listener, daemon->listeners) {
 		if (qp_names_object(&listener->params.qp, shared))
-			vbd_users_add(users, object);
+			vbd_users_add(users, &listener->object);
 	}
-	vbd_registry_for_each (object, daemon->connections) {
-		const struct vbd_connection *connection =
-			VBD_CONTAINER_OF(object, struct vbd_connection, object);
-
-		if (!object->ended && qp_names_object(&connection->conn->params.qp, shared))
-			vbd_users_add(users, object);
+	vbd_registry_for_each_of (struct vbd_connection, connection, daemon->connections) {
+		if (!connection->object.ended &&
+			qp_names_object(&connection->conn->params.qp, shared))
+			vbd_users_add(users, &connection->object);
 	}
-	vbd_registry_for_each (object, daemon->ud_endpoints) {
-		const struct vbd_endpoint_record *record =
-			VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);
-
-		if (!object->ended && qp_names_object(&record->endpoint->params.qp, shared))
-			vbd_users_add(users, object);
+	vbd_registry_for_each_of (struct vbd_endpoint_record, record, daemon->ud_endpoints) {
+		if (!record->object.ended && qp_names_object(&record->endpoint->params.qp, shared))
+			vbd_users_add(users, &record->object);
 	}
 }
 
@@ -120,23 +111,17 @@ void vbd_shared_users_of(const struct vbd_shared *shared, const struct vbd_calle
 
 	*ret_users = (struct vbd_users){.caller = caller};
 	add_queue_pairs(&shared->object, ret_users);
-	vbd_registry_for_each (object, daemon->srqs) {
-		const struct vbd_srq *srq =
-			VBD_CONTAINER_OF(object, struct vbd_shared, object)->srq;
-
-		if (srq->pd == shared->item || srq->cq == shared->item)
-			vbd_users_add(ret_users, object);
+	vbd_registry_for_each_of (struct vbd_shared, other, daemon->srqs) {
+		if (other->srq->pd == shared->item || other->srq->cq == shared->item)
+			vbd_users_add(ret_users, &other->object);
 	}
 	if (shared->object.registry != daemon->pds)
 		return;
-	vbd_registry_for_each (object, daemon->buffers) {
-		const struct vbd_buffer *buffer =
-			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
-
+	vbd_registry_for_each_of (struct vbd_buffer, buffer, daemon->buffers) {
 		if (buffer->pd_id == shared->object.id &&
 			(buffer->state == VBD_BUFFER_READY ||
 				buffer->state == VBD_BUFFER_REGISTERING))
-			vbd_users_add(ret_users, object);
+			vbd_users_add(ret_users, &buffer->object);
 	}
 }
 
@@ -190,7 +175,7 @@ enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const struct vbd_origi
 	const char *name, const char *device_name, struct vbd_shared **ret_pd,
 	struct vbd_error *err)
 {
-	enum vbd_status status = check_create(daemon->pds, origin->caller, name, err);
+	enum vbd_status status = vbd_shared_may_add(daemon->pds, origin->caller, name, err);
 	struct vbd_device *device;
 	struct vbd_pd *pd;
 
@@ -212,7 +197,8 @@ enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const struct vbd_origi
 enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_spec *spec,
 	struct vbd_shared **ret_cq, struct vbd_error *err)
 {
-	enum vbd_status status = check_create(daemon->cqs, spec->origin.caller, spec->name, err);
+	enum vbd_status status =
+		vbd_shared_may_add(daemon->cqs, spec->origin.caller, spec->name, err);
 	struct vbd_device *device;
 	struct vbd_cq *cq;
 

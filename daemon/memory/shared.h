@@ -30,6 +30,10 @@ struct vbd_shared {
 	};
 };
 
+/** vbd_shared_may_add - may @caller make one more object, with this name? */
+enum vbd_status vbd_shared_may_add(const struct vbd_registry *registry,
+	const struct vbd_caller *caller, const char *name, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_shared_add - put the object @item of the fabric into @registry; vbd_registry_adopt() */
 enum vbd_status vbd_shared_add(struct vbd_registry *registry, const struct vbd_origin *origin,
 	uint64_t id, void *item, const char *name, struct vbd_shared **ret_shared,

@@ -18,14 +18,6 @@ struct vbd_srq_creation {
 	void *arg;
 };
 
-static enum vbd_status check_create(const struct vbd_daemon *daemon,
-	const struct vbd_caller *caller, const char *name, struct vbd_error *err)
-{
-	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
-
-	return status ? status : vbd_registry_check(daemon->srqs, caller, name, err);
-}
-
 static enum vbd_status choose_pd(struct vbd_daemon *daemon, const struct vbd_srq_spec *spec,
 	struct vbd_pd **ret_pd, struct vbd_error *err)
 {
@@ -48,7 +40,8 @@ static enum vbd_status choose_pd(struct vbd_daemon *daemon, const struct vbd_srq
 static enum vbd_status plan_srq(struct vbd_daemon *daemon, const struct vbd_srq_spec *spec,
 	struct vbd_srq **ret_srq, struct vbd_error *err)
 {
-	enum vbd_status status = check_create(daemon, spec->origin.caller, spec->name, err);
+	enum vbd_status status =
+		vbd_shared_may_add(daemon->srqs, spec->origin.caller, spec->name, err);
 	struct vbd_pd *pd;
 
 	if (!status && spec->params.limit > spec->params.depth)
@@ -97,7 +90,8 @@ static enum vbd_status finish_srq(
 	struct vbd_daemon *daemon = creation->daemon;
 	struct vbd_srq *srq = creation->srq;
 	struct vbd_cq *cq;
-	enum vbd_status status = check_create(daemon, creation->origin.caller, creation->name, err);
+	enum vbd_status status =
+		vbd_shared_may_add(daemon->srqs, creation->origin.caller, creation->name, err);
 
 	if (!status)
 		status = check_pd_and_cq(creation, &cq, err);

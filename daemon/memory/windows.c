@@ -7,10 +7,7 @@
 /* Time from the cancel of a work request until its connection is ended. */
 #define CANCEL_GRACE_MS 1000
 
-static struct vbd_window_record *record_of(struct vbd_object *object)
-{
-	return VBD_CONTAINER_OF(object, struct vbd_window_record, object);
-}
+VBD_OBJECT_RECORD(record_of, struct vbd_window_record)
 
 static bool has_ended(const struct vbd_window_record *record)
 {
@@ -27,10 +24,7 @@ static bool is_established(const struct vbd_connection *connection)
 /* A bind of type 1 can be posted on any connection of the memory's protection domain. */
 static struct vbd_qp *find_any_qp(const struct vbd_daemon *daemon, const struct vbd_mem *mem)
 {
-	vbd_registry_for_each (object, daemon->connections) {
-		struct vbd_connection *connection =
-			VBD_CONTAINER_OF(object, struct vbd_connection, object);
-
+	vbd_registry_for_each_of (struct vbd_connection, connection, daemon->connections) {
 		if (is_established(connection) && connection->conn->qp.pd == mem->pd)
 			return &connection->conn->qp;
 	}
@@ -198,21 +192,9 @@ static enum vbd_status check_buffer(const struct vbd_window_spec *spec, struct v
 		buffer, spec->range.offset, spec->range.length_bytes, "/size_bytes", err);
 }
 
-static enum vbd_status check_pd(const struct vbd_buffer *buffer,
-	const struct vbd_connection *connection, struct vbd_error *err)
-{
-	char one[40], other[40];
-
-	(void)snprintf(one, sizeof(one), "buffer %llu", (unsigned long long)buffer->object.id);
-	(void)snprintf(
-		other, sizeof(other), "connection %llu", (unsigned long long)connection->object.id);
-	return vbd_pd_require_same(buffer->mem.pd, one, connection->conn->qp.pd, other, err);
-}
-
 static enum vbd_status check_connection(const struct vbd_window_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_connection *connection = spec->connection;
-	const struct vbd_buffer *buffer = spec->buffer;
 
 	if (!connection && spec->range.type == 2)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/connection",
@@ -224,15 +206,7 @@ static enum vbd_status check_connection(const struct vbd_window_spec *spec, stru
 			"connection %llu is %s; a window is bound on an established one",
 			(unsigned long long)connection->object.id,
 			vbd_conn_state_name(connection->conn->state));
-	if (connection->conn->qp.device != buffer->mem.pd->device)
-		return vbd_error_hint(err,
-			vbd_error_input(err, VBD_E_BAD_VALUE, "/buffer",
-				"buffer %llu is registered with %s, but connection %llu is on %s",
-				(unsigned long long)buffer->object.id, buffer->device.name,
-				(unsigned long long)connection->object.id,
-				connection->conn->device.name),
-			VBD_BUFFER_DEVICE_HINT);
-	return check_pd(buffer, connection, err);
+	return vbd_buffer_check_qp(spec->buffer, &connection->conn->qp, "/buffer", err);
 }
 
 static enum vbd_status check_qp(
@@ -331,10 +305,7 @@ enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_wi
 
 void vbd_windows_connection_left(struct vbd_connection *connection)
 {
-	vbd_list_for_each (link, &connection->windows) {
-		struct vbd_window_record *record =
-			VBD_CONTAINER_OF(link, struct vbd_window_record, link);
-
+	vbd_list_for_each_of (struct vbd_window_record, record, link, &connection->windows) {
 		/* A window of type 1 stays: another connection can post its revocation. */
 		vbd_list_remove(&record->link);
 		record->connection = NULL;
@@ -347,9 +318,7 @@ void vbd_windows_connection_left(struct vbd_connection *connection)
 
 void vbd_windows_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device)
 {
-	vbd_registry_for_each (object, daemon->windows) {
-		struct vbd_window_record *record = record_of(object);
-
+	vbd_registry_for_each_of (struct vbd_window_record, record, daemon->windows) {
 		if (has_ended(record) || record->buffer->mem.pd->device != device)
 			continue;
 		if (vbd_device_usable(device, &record->error) != VBD_OK)
@@ -359,9 +328,7 @@ void vbd_windows_device_removing(struct vbd_daemon *daemon, const struct vbd_dev
 
 void vbd_windows_close_all(struct vbd_daemon *daemon)
 {
-	vbd_registry_for_each (object, daemon->windows) {
-		struct vbd_window_record *record = record_of(object);
-
+	vbd_registry_for_each_of (struct vbd_window_record, record, daemon->windows) {
 		if (!has_ended(record) && vbd_daemon_accepts_work(daemon, &record->error) != VBD_OK)
 			vbd_window_revoke_at_once(&record->window);
 	}
@@ -393,17 +360,10 @@ static void free_record(struct vbd_object *object)
 	vbd_account_close(&record->window.account);
 }
 
+VBD_OBJECT_STATE(get_state_name, struct vbd_window_record, window.state, vbd_window_state_name)
+VBD_OBJECT_DEVICE(get_device_id, struct vbd_window_record, device)
+
 /* Deleting a window revokes it. */
-static const char *get_state_name(const struct vbd_object *object)
-{
-	return vbd_window_state_name(((const struct vbd_window_record *)object)->window.state);
-}
-
-static struct vbd_device_id *get_device_id(struct vbd_object *object)
-{
-	return &((struct vbd_window_record *)object)->device;
-}
-
 const struct vbd_kind vbd_window_kind = {
 	.size_bytes = sizeof(struct vbd_window_record),
 	.keeps_history = true,

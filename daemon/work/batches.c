@@ -62,35 +62,22 @@ const struct vbd_batch_ops vbd_transfer_batch_ops = {
 	.discard = discard_transfer,
 };
 
-static bool transfer_uses(struct vbd_object *object, const struct vbd_buffer *buffer)
-{
-	return vbd_transfer_uses(
-		VBD_CONTAINER_OF(object, struct vbd_transfer_record, object), buffer);
-}
-
-static bool window_uses(struct vbd_object *object, const struct vbd_buffer *buffer)
-{
-	return VBD_CONTAINER_OF(object, struct vbd_window_record, object)->buffer == buffer;
-}
-
-static void add_users(const struct vbd_buffer *buffer, const struct vbd_registry *registry,
-	bool (*uses)(struct vbd_object *object, const struct vbd_buffer *buffer),
-	struct vbd_users *users)
-{
-	vbd_registry_for_each (object, registry) {
-		if (users->total >= buffer->users)
-			break;
-		if (uses(object, buffer))
-			vbd_users_add(users, object);
-	}
-}
-
 void vbd_buffer_users_of(const struct vbd_buffer *buffer, const struct vbd_caller *caller,
 	struct vbd_users *ret_users)
 {
 	const struct vbd_daemon *daemon = buffer->object.registry->daemon;
 
 	*ret_users = (struct vbd_users){.caller = caller};
-	add_users(buffer, daemon->transfers, transfer_uses, ret_users);
-	add_users(buffer, daemon->windows, window_uses, ret_users);
+	vbd_registry_for_each_of (struct vbd_transfer_record, transfer, daemon->transfers) {
+		if (ret_users->total >= buffer->users)
+			return;
+		if (vbd_transfer_uses(transfer, buffer))
+			vbd_users_add(ret_users, &transfer->object);
+	}
+	vbd_registry_for_each_of (struct vbd_window_record, window, daemon->windows) {
+		if (ret_users->total >= buffer->users)
+			return;
+		if (window->buffer == buffer)
+			vbd_users_add(ret_users, &window->object);
+	}
 }

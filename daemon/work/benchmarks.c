@@ -6,10 +6,7 @@
 
 VBD_ENUM_NAMES(vbd_benchmark_state_name, enum vbd_benchmark_state, VBD_BENCHMARK_STATE_MAP)
 
-static struct vbd_benchmark *benchmark_of(struct vbd_object *object)
-{
-	return VBD_CONTAINER_OF(object, struct vbd_benchmark, object);
-}
+VBD_OBJECT_RECORD(benchmark_of, struct vbd_benchmark)
 
 static struct vbd_benchmark_result result_so_far(const struct vbd_transfer *transfer)
 {
@@ -171,10 +168,7 @@ static void free_benchmark(struct vbd_object *object)
 	vbd_watch_remove(&benchmark_of(object)->transfer_watch);
 }
 
-static const char *get_state_name(const struct vbd_object *object)
-{
-	return vbd_benchmark_state_name(((const struct vbd_benchmark *)object)->state);
-}
+VBD_OBJECT_STATE(get_state_name, struct vbd_benchmark, state, vbd_benchmark_state_name)
 
 const struct vbd_kind vbd_benchmark_kind = {
 	.size_bytes = sizeof(struct vbd_benchmark),

@@ -14,10 +14,7 @@
 
 VBD_ENUM_NAMES(vbd_probe_state_name, enum vbd_probe_state, VBD_PROBE_STATE_MAP)
 
-static struct vbd_probe_record *record_of(struct vbd_object *object)
-{
-	return VBD_CONTAINER_OF(object, struct vbd_probe_record, object);
-}
+VBD_OBJECT_RECORD(record_of, struct vbd_probe_record)
 
 #define PROGRESS_BYTES 48
 
@@ -364,13 +361,10 @@ static void cancel_probe(struct vbd_object *object)
 	stop_probe(record_of(object), false);
 }
 
+VBD_OBJECT_STATE(get_state_name, struct vbd_probe_record, state, vbd_probe_state_name)
+
 /* Cancelling a probe of kind RPING ends it after the ping under way, of another kind at once. A
  * probe without a count is then DONE. */
-static const char *get_state_name(const struct vbd_object *object)
-{
-	return vbd_probe_state_name(((const struct vbd_probe_record *)object)->state);
-}
-
 const struct vbd_kind vbd_probe_kind = {
 	.size_bytes = sizeof(struct vbd_probe_record),
 	.keeps_history = true,

@@ -169,34 +169,14 @@ static enum vbd_status check_destination(
 		"/ud_peer or /multicast_membership is missing: an endpoint sends to one of them");
 }
 
-static enum vbd_status check_pd(
-	const struct vbd_buffer *buffer, const struct vbd_qp *qp, struct vbd_error *err)
-{
-	char one[40], other[VBD_QP_OWNER_BYTES];
-
-	(void)snprintf(one, sizeof(one), "buffer %llu", (unsigned long long)buffer->object.id);
-	return vbd_pd_require_same(buffer->mem.pd, one, qp->pd, vbd_qp_owner_text(qp, other), err);
-}
-
 static enum vbd_status check_buffer(const struct vbd_qp *qp, const struct vbd_buffer *buffer,
 	const char *pointer, struct vbd_error *err)
 {
-	const struct vbd_device *device = qp->device;
-	char owner[VBD_QP_OWNER_BYTES];
-
-	if (buffer->state != VBD_BUFFER_READY)
-		return vbd_error_input(err, VBD_E_WRONG_STATE, pointer,
-			"buffer %llu is %s; only a ready buffer can be used",
-			(unsigned long long)buffer->object.id,
-			vbd_buffer_state_name(buffer->state));
-	if (buffer->mem.pd->device != device)
-		return vbd_error_hint(err,
-			vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
-				"buffer %llu is registered with %s, but %s is on %s",
-				(unsigned long long)buffer->object.id, buffer->device.name,
-				vbd_qp_owner_text(qp, owner), device->name),
-			VBD_BUFFER_DEVICE_HINT);
-	return check_pd(buffer, qp, err);
+	if (buffer->state == VBD_BUFFER_READY)
+		return vbd_buffer_check_qp(buffer, qp, pointer, err);
+	return vbd_error_input(err, VBD_E_WRONG_STATE, pointer,
+		"buffer %llu is %s; only a ready buffer can be used",
+		(unsigned long long)buffer->object.id, vbd_buffer_state_name(buffer->state));
 }
 
 /* Return the most ranges that a work request can have. */

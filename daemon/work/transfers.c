@@ -10,10 +10,7 @@
 /* Time from the cancel of work requests until their connection is closed. */
 #define CANCEL_GRACE_MS 1000
 
-static struct vbd_transfer_record *record_of(struct vbd_object *object)
-{
-	return VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
-}
+VBD_OBJECT_RECORD(record_of, struct vbd_transfer_record)
 
 static void record_times(struct vbd_daemon *daemon, const struct vbd_transfer *transfer)
 {
@@ -417,11 +414,8 @@ static void free_record(struct vbd_object *object)
 	free(record->sges);
 }
 
-static const char *get_state_name(const struct vbd_object *object)
-{
-	return vbd_transfer_state_name(
-		((const struct vbd_transfer_record *)object)->transfer.state);
-}
+VBD_OBJECT_STATE(
+	get_state_name, struct vbd_transfer_record, transfer.state, vbd_transfer_state_name)
 
 const struct vbd_kind vbd_transfer_kind = {
 	.size_bytes = sizeof(struct vbd_transfer_record),
