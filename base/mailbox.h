@@ -19,6 +19,16 @@ struct vbd_mailbox_item {
 	unsigned int kind; /* defined by the receiver */
 };
 
+/* A case of a receiver's switch over the kinds: the item is the member MEMBER of the struct TYPE,
+ * which STATEMENT calls NAME. */
+#define VBD_MAILBOX_CASE(value, item, type, name, member, statement) \
+	case value: {                                                \
+		type *name = VBD_CONTAINER_OF(item, type, member);   \
+                                                                     \
+		statement;                                           \
+		break;                                               \
+	}
+
 struct vbd_mailbox {
 	struct vbd_mailbox_item *_Atomic newest; /* senders exchange their item into this pointer */
 	struct vbd_mailbox_item *oldest;	 /* only the receiver reads and writes it */

@@ -17,7 +17,7 @@
 #include "daemon/observe/report.h"
 #include "daemon/sdnotify.h"
 #include "daemon/store/keeper.h"
-#include "rdma/data/calls.h"
+#include "rdma/device/calls.h"
 #include "rdma/fabric/fabric.h"
 
 #include <sys/random.h>

@@ -105,9 +105,7 @@ static void watch_new_descriptors(struct vbd_hotplug *hotplug)
 	if (fabric->cm_channel && !hotplug->cm_watch)
 		watch_fd(hotplug, vbd_fabric_cm_fd(fabric), on_cm_readable, hotplug,
 			&hotplug->cm_watch);
-	vbd_list_for_each (link, &fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices) {
 		if (device->state == VBD_DEVICE_PRESENT && !device->async_watch)
 			watch_fd(hotplug, vbd_device_async_fd(device), on_async_readable, device,
 				&device->async_watch);
@@ -214,9 +212,7 @@ static void on_devices_renamed(void *arg)
 {
 	struct vbd_daemon *daemon = arg;
 
-	vbd_list_for_each (link, &daemon->fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (struct vbd_device, device, link, &daemon->fabric->devices) {
 		if (!device->name_before[0])
 			continue;
 		rename_objects(daemon, device);
@@ -288,38 +284,23 @@ static void on_async_event(struct vbd_device *device, int type, int port_num, vo
 	vbd_reconciler_device_added(daemon);
 }
 
-static const struct vbd_origin of_daemon;
+static struct vbd_registry *registry_of(struct vbd_daemon *daemon, enum vbd_pv_object type)
+{
+	return type == VBD_PV_PD ? daemon->pds : type == VBD_PV_CQ ? daemon->cqs : daemon->srqs;
+}
 
 /* Without memory for its record an object of the fabric is used, but no client finds it. */
-static void on_pd_made(struct vbd_pd *pd, void *arg)
+static void on_made(enum vbd_pv_object type, uint64_t id, void *item, void *arg)
 {
+	static const struct vbd_origin of_daemon;
 	struct vbd_shared *shared;
 
-	(void)!vbd_shared_add(
-		((struct vbd_daemon *)arg)->pds, &of_daemon, pd->id, pd, "", &shared, NULL);
+	(void)!vbd_shared_add(registry_of(arg, type), &of_daemon, id, item, "", &shared, NULL);
 }
 
-static void on_cq_made(struct vbd_cq *cq, void *arg)
+static void on_gone(enum vbd_pv_object type, uint64_t id, void *arg)
 {
-	struct vbd_shared *shared;
-
-	(void)!vbd_shared_add(
-		((struct vbd_daemon *)arg)->cqs, &of_daemon, cq->id, cq, "", &shared, NULL);
-}
-
-static void on_pd_gone(const struct vbd_pd *pd, void *arg)
-{
-	vbd_shared_remove(((struct vbd_daemon *)arg)->pds, pd->id);
-}
-
-static void on_cq_gone(const struct vbd_cq *cq, void *arg)
-{
-	vbd_shared_remove(((struct vbd_daemon *)arg)->cqs, cq->id);
-}
-
-static void on_srq_gone(const struct vbd_srq *srq, void *arg)
-{
-	vbd_shared_remove(((struct vbd_daemon *)arg)->srqs, srq->id);
+	vbd_shared_remove(registry_of(arg, type), id);
 }
 
 static bool on_peer_report(const struct sockaddr *peer, const char *device_name,
@@ -342,11 +323,8 @@ static const struct vbd_fabric_ops fabric_ops = {
 	.device_removing = on_device_removing,
 	.device_removed = on_device_removed,
 	.async_event = on_async_event,
-	.pd_made = on_pd_made,
-	.cq_made = on_cq_made,
-	.pd_gone = on_pd_gone,
-	.cq_gone = on_cq_gone,
-	.srq_gone = on_srq_gone,
+	.made = on_made,
+	.gone = on_gone,
 	.cm_opened = on_cm_opened,
 	.scanned = on_scan_done,
 	.report = on_peer_report,
@@ -359,12 +337,9 @@ static void free_removed_devices(struct vbd_deferred *deferred)
 	struct vbd_fabric *fabric = hotplug->daemon->fabric;
 	unsigned int removed = 0;
 
-	vbd_list_for_each (link, &fabric->devices)
-		removed += VBD_CONTAINER_OF(link, struct vbd_device, link)->state ==
-			   VBD_DEVICE_REMOVED;
-	vbd_list_for_each (link, &fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices)
+		removed += device->state == VBD_DEVICE_REMOVED;
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices) {
 		if (removed <= REMOVED_KEPT)
 			return;
 		if (device->state != VBD_DEVICE_REMOVED)
@@ -515,8 +490,8 @@ void vbd_hotplug_destroy(struct vbd_daemon *daemon)
 	hotplug->destroying = true;
 	vbd_list_remove(&hotplug->free_removed.link);
 	if (daemon->fabric)
-		vbd_list_for_each (link, &daemon->fabric->devices)
-			stop_async_watch(VBD_CONTAINER_OF(link, struct vbd_device, link));
+		vbd_list_for_each_of (struct vbd_device, device, link, &daemon->fabric->devices)
+			stop_async_watch(device);
 	vbd_fd_watch_stop(hotplug->cm_watch);
 	vbd_fd_watch_stop(hotplug->control_watch);
 	vbd_fd_watch_stop(hotplug->uevent_watch);

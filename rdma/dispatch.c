@@ -25,34 +25,24 @@ int vbd_fabric_cm_fd(const struct vbd_fabric *fabric)
 	return fabric->cm_channel ? vbd_pv_event_channel_fd(fabric->cm_channel) : -1;
 }
 
+#define ON(kind, type, handle)                                                \
+	case VBD_CM_##kind:                                                   \
+		handle(VBD_CONTAINER_OF(tag, struct vbd_##type, tag), event); \
+		break;
+
+/* clang-format off */
 static void dispatch_cm_event(struct vbd_fabric *fabric, const struct vbd_pv_cm_event *event)
 {
 	struct vbd_cm_tag *tag = event->id_context;
 
 	switch (tag->kind) {
-	case VBD_CM_CONN:
-		vbd_conn_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_conn, tag), event);
-		break;
-	case VBD_CM_LISTENER:
-		vbd_cm_listener_on_cm_event(
-			VBD_CONTAINER_OF(tag, struct vbd_cm_listener, tag), event);
-		break;
-	case VBD_CM_ENDPOINT:
-		vbd_endpoint_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_endpoint, tag), event);
-		break;
-	case VBD_CM_PEER:
-		vbd_peer_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_peer, tag), event);
-		break;
-	case VBD_CM_GROUP:
-		vbd_group_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_group, tag), event);
-		break;
-	case VBD_CM_GOODBYE:
-		vbd_goodbye_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_goodbye, tag), event);
-		break;
-	case VBD_CM_REPORT_PORT:
-		vbd_report_port_on_cm_event(
-			VBD_CONTAINER_OF(tag, struct vbd_report_port, tag), event);
-		break;
+	ON(CONN, conn, vbd_conn_on_cm_event)
+	ON(LISTENER, cm_listener, vbd_cm_listener_on_cm_event)
+	ON(ENDPOINT, endpoint, vbd_endpoint_on_cm_event)
+	ON(PEER, peer, vbd_peer_on_cm_event)
+	ON(GROUP, group, vbd_group_on_cm_event)
+	ON(GOODBYE, goodbye, vbd_goodbye_on_cm_event)
+	ON(REPORT_PORT, report_port, vbd_report_port_on_cm_event)
 	case VBD_CM_OVER:
 		/* A request to a listener that is being destroyed has an id of its own. */
 		if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -60,6 +50,8 @@ static void dispatch_cm_event(struct vbd_fabric *fabric, const struct vbd_pv_cm_
 		break;
 	}
 }
+#undef ON
+/* clang-format on */
 
 static bool is_event_of_ended_id(const struct vbd_pv_cm_event *event)
 {
@@ -126,72 +118,41 @@ static void on_command_back(struct vbd_channel *channel, bool *done)
 	channel->owner_ops->on_command_back(channel->owner);
 }
 
-static void pass_message(struct vbd_recv_slot *slot)
-{
-	slot->channel->owner_ops->on_message(slot->channel->owner, slot);
-}
+#define ON(kind, type, name, member, statement) \
+	VBD_MAILBOX_CASE(VBD_CONTROL_##kind, item, struct vbd_##type, name, member, statement)
 
+/* clang-format off */
 static void handle_notification(struct vbd_fabric *fabric, struct vbd_mailbox_item *item)
 {
-	enum vbd_notification notification = (enum vbd_notification)item->kind;
-	struct vbd_channel *channel;
+	enum vbd_notification kind = (enum vbd_notification)item->kind;
 
-	switch (notification) {
-	case VBD_CONTROL_CQ_REMOVED:
-		on_cq_removed(fabric, VBD_CONTAINER_OF(item, struct vbd_cq, remove_command));
-		break;
-	case VBD_CONTROL_DRAINED:
-		channel = VBD_CONTAINER_OF(item, struct vbd_channel, drain_command);
-		on_command_back(channel, &channel->drained);
-		break;
-	case VBD_CONTROL_QUIESCED:
-		channel = VBD_CONTAINER_OF(item, struct vbd_channel, purge_command);
-		channel->owner_ops->on_quiesced(channel->owner);
-		break;
-	case VBD_CONTROL_PURGED:
-		channel = VBD_CONTAINER_OF(item, struct vbd_channel, purge_command);
-		on_command_back(channel, &channel->purged);
-		break;
-	case VBD_CONTROL_CHANNEL_ERROR:
-		channel = VBD_CONTAINER_OF(item, struct vbd_channel, error_notification);
-		channel->owner_ops->on_error(channel->owner);
-		break;
-	case VBD_CONTROL_MESSAGE:
-		pass_message(VBD_CONTAINER_OF(item, struct vbd_recv_slot, item));
-		break;
-	case VBD_CONTROL_TRANSFER_STARTED:
-		vbd_transfer_on_notification(
-			VBD_CONTAINER_OF(item, struct vbd_transfer, started_notification),
-			notification);
-		break;
-	case VBD_CONTROL_TRANSFER_ENDED:
-		vbd_transfer_on_notification(
-			VBD_CONTAINER_OF(item, struct vbd_transfer, ended_notification),
-			notification);
-		break;
-	case VBD_CONTROL_SRQ_LIMIT_SEEN:
-		vbd_resources_srq_limit_seen(VBD_CONTAINER_OF(item, struct vbd_srq, limit_command));
-		break;
-	case VBD_CONTROL_SRQ_REMOVED:
-		on_srq_removed(fabric, VBD_CONTAINER_OF(item, struct vbd_srq, remove_command));
-		break;
-	case VBD_CONTROL_CANCEL_SEEN:
-		vbd_transfer_on_notification(
-			VBD_CONTAINER_OF(item, struct vbd_transfer, cancel_command), notification);
-		break;
-	case VBD_CONTROL_PROBE_ENDED:
-		vbd_probe_on_notification(
-			VBD_CONTAINER_OF(item, struct vbd_probe, ended_notification), notification);
-		break;
-	case VBD_CONTROL_PROBE_STOP_SEEN:
-		vbd_probe_on_notification(
-			VBD_CONTAINER_OF(item, struct vbd_probe, stop_command), notification);
-		break;
+	switch (kind) {
+	ON(CQ_REMOVED, cq, cq, remove_command, on_cq_removed(fabric, cq))
+	ON(DRAINED, channel, channel, drain_command,
+		on_command_back(channel, &channel->drained))
+	ON(QUIESCED, channel, channel, purge_command,
+		channel->owner_ops->on_quiesced(channel->owner))
+	ON(PURGED, channel, channel, purge_command, on_command_back(channel, &channel->purged))
+	ON(CHANNEL_ERROR, channel, channel, error_notification,
+		channel->owner_ops->on_error(channel->owner))
+	ON(MESSAGE, recv_slot, slot, item,
+		slot->channel->owner_ops->on_message(slot->channel->owner, slot))
+	ON(TRANSFER_STARTED, transfer, transfer, started_notification,
+		vbd_transfer_on_notification(transfer, kind))
+	ON(TRANSFER_ENDED, transfer, transfer, ended_notification,
+		vbd_transfer_on_notification(transfer, kind))
+	ON(CANCEL_SEEN, transfer, transfer, cancel_command,
+		vbd_transfer_on_notification(transfer, kind))
+	ON(PROBE_ENDED, probe, probe, ended_notification, vbd_probe_on_notification(probe, kind))
+	ON(PROBE_STOP_SEEN, probe, probe, stop_command, vbd_probe_on_notification(probe, kind))
+	ON(SRQ_LIMIT_SEEN, srq, srq, limit_command, vbd_resources_srq_limit_seen(srq))
+	ON(SRQ_REMOVED, srq, srq, remove_command, on_srq_removed(fabric, srq))
 	case VBD_CONTROL_CALL_DONE:
 		vbd_call_done(item);
 		break;
 	}
 }
+/* clang-format on */
 
 void vbd_fabric_dispatch_control(struct vbd_fabric *fabric)
 {

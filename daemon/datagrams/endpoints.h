@@ -9,7 +9,7 @@
 
 #include "daemon/connections/inbox.h"
 #include "daemon/core/object.h"
-#include "rdma/data/calls.h"
+#include "rdma/device/calls.h"
 #include "rdma/ud/endpoint.h"
 #include "rdma/ud/group.h"
 #include "rdma/ud/peer.h"

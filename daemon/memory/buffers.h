@@ -9,7 +9,7 @@
 
 #include "base/enum.h"
 #include "daemon/core/object.h"
-#include "rdma/data/calls.h"
+#include "rdma/device/calls.h"
 #include "rdma/device/device.h"
 #include "rdma/device/mem.h"
 

@@ -125,14 +125,15 @@ static struct vbd_slab_use sum_slab_use(const struct vbd_fabric *fabric)
 {
 	struct vbd_slab_use sum = {0};
 
-	vbd_list_for_each (link, &fabric->pds) {
-		const struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
-		struct vbd_slab_use use = {0};
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices) {
+		vbd_list_for_each_of (struct vbd_pd, pd, link, &device->pds) {
+			struct vbd_slab_use use = {0};
 
-		if (pd->slabs)
-			use = vbd_slabs_use(pd->slabs);
-		sum.registered_bytes += use.registered_bytes;
-		sum.taken_bytes += use.taken_bytes;
+			if (pd->slabs)
+				use = vbd_slabs_use(pd->slabs);
+			sum.registered_bytes += use.registered_bytes;
+			sum.taken_bytes += use.taken_bytes;
+		}
 	}
 	return sum;
 }

@@ -2,7 +2,7 @@
 /*
  * A connection: its CM id, its QP and its state.
  *
- * Control thread. Nothing blocks: calls that may block run on call threads (rdma/data/calls.h).
+ * Control thread. Nothing blocks: calls that may block run on call threads (rdma/device/calls.h).
  */
 #ifndef VBD_RDMA_CONN_CONN_H
 #define VBD_RDMA_CONN_CONN_H

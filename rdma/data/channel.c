@@ -90,6 +90,7 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	channel->owner = owner;
 	channel->limits = *limits;
 	channel->cq = cq;
+	vbd_list_init(&channel->fabric_link);
 	vbd_list_init(&channel->srq_link);
 	vbd_list_init(&channel->purge_link);
 	vbd_list_init(&channel->repost_link);

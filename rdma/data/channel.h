@@ -108,6 +108,10 @@ struct vbd_channel_owner_ops {
 	void (*on_command_back)(void *owner);
 	/* A message came in; the slot belongs to the owner until its release to the worker. */
 	void (*on_message)(void *owner, struct vbd_recv_slot *slot);
+	/* An async event of the QP, or of its CQ; @type: enum ibv_event_type */
+	void (*on_async)(void *owner, int type);
+	/* Has the device moved the QP to ERR? */
+	void (*check)(void *owner);
 };
 
 struct vbd_channel {
@@ -134,6 +138,7 @@ struct vbd_channel {
 	const void *fault_subject; /* for vbd_fault_take(); NULL: no fault means it */
 
 	/* control */
+	struct vbd_link fabric_link; /* the fabric's list while its QP exists */
 	bool attached;
 	bool drain_sent, drained;
 	bool stopped; /* the drain command was sent, and the QP is not in ERR yet */

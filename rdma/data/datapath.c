@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "rdma/data/channel_parts.h"
 #include "rdma/data/heartbeat.h"
 #include "rdma/data/probe.h"
@@ -85,70 +86,47 @@ static void remove_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 	vbd_worker_notify(worker, &cq->remove_command, VBD_CONTROL_CQ_REMOVED);
 }
 
+static void release_withheld(struct vbd_worker *worker)
+{
+	atomic_store(&worker->release_sent, false);
+	vbd_withheld_release(worker, vbd_channel_post_recv);
+}
+
+#define ON(kind, type, name, member, statement) \
+	VBD_MAILBOX_CASE(VBD_WORKER_##kind, item, struct vbd_##type, name, member, statement)
+
+/* clang-format off */
 static void handle_command(struct vbd_worker *worker, struct vbd_mailbox_item *item)
 {
-	struct vbd_transfer *transfer;
-
 	switch ((enum vbd_worker_command)item->kind) {
-	case VBD_WORKER_ATTACH:
-		attach_channel(worker, VBD_CONTAINER_OF(item, struct vbd_channel, attach_command));
-		break;
-	case VBD_WORKER_DRAIN:
-		vbd_channel_drain(VBD_CONTAINER_OF(item, struct vbd_channel, drain_command));
-		break;
-	case VBD_WORKER_QUIESCE:
-		vbd_worker_notify(worker, item, VBD_CONTROL_QUIESCED);
-		break;
-	case VBD_WORKER_PURGE:
-		begin_purge(worker, VBD_CONTAINER_OF(item, struct vbd_channel, purge_command));
-		break;
-	case VBD_WORKER_RESUME:
-		vbd_channel_resumed(VBD_CONTAINER_OF(item, struct vbd_channel, resume_command));
-		break;
-	case VBD_WORKER_START_TRANSFER:
-		transfer = VBD_CONTAINER_OF(item, struct vbd_transfer, start_command);
-		vbd_channel_start_transfer(transfer->channel, transfer);
-		break;
-	case VBD_WORKER_CANCEL_TRANSFER:
-		transfer = VBD_CONTAINER_OF(item, struct vbd_transfer, cancel_command);
-		vbd_channel_cancel_transfer(transfer);
-		break;
-	case VBD_WORKER_RELEASE_RECV:
-		release_recv(VBD_CONTAINER_OF(item, struct vbd_recv_slot, item));
-		break;
-	case VBD_WORKER_ADD_SRQ:
-		vbd_srq_added(VBD_CONTAINER_OF(item, struct vbd_srq, add_command));
-		break;
-	case VBD_WORKER_SRQ_LIMIT:
-		on_srq_limit(worker, VBD_CONTAINER_OF(item, struct vbd_srq, limit_command));
-		break;
-	case VBD_WORKER_REMOVE_SRQ:
-		vbd_srq_removed(VBD_CONTAINER_OF(item, struct vbd_srq, remove_command));
-		break;
-	case VBD_WORKER_START_PROBE:
-		vbd_probe_started(VBD_CONTAINER_OF(item, struct vbd_probe, start_command));
-		break;
-	case VBD_WORKER_STOP_PROBE:
-		vbd_probe_stopping(VBD_CONTAINER_OF(item, struct vbd_probe, stop_command));
-		break;
-	case VBD_WORKER_START_HEARTBEAT:
-		vbd_heartbeat_started(VBD_CONTAINER_OF(item, struct vbd_heartbeat, start_command));
-		break;
+	ON(ADD_CQ, cq, cq, add_command, add_cq(worker, cq))
+	ON(REMOVE_CQ, cq, cq, remove_command, remove_cq(worker, cq))
+	ON(ATTACH, channel, channel, attach_command, attach_channel(worker, channel))
+	ON(DRAIN, channel, channel, drain_command, vbd_channel_drain(channel))
+	ON(QUIESCE, channel, channel, purge_command,
+		vbd_worker_notify(worker, &channel->purge_command, VBD_CONTROL_QUIESCED))
+	ON(PURGE, channel, channel, purge_command, begin_purge(worker, channel))
+	ON(RESUME, channel, channel, resume_command, vbd_channel_resumed(channel))
+	ON(START_TRANSFER, transfer, transfer, start_command,
+		vbd_channel_start_transfer(transfer->channel, transfer))
+	ON(CANCEL_TRANSFER, transfer, transfer, cancel_command,
+		vbd_channel_cancel_transfer(transfer))
+	ON(RELEASE_RECV, recv_slot, slot, item, release_recv(slot))
+	ON(START_PROBE, probe, probe, start_command, vbd_probe_started(probe))
+	ON(STOP_PROBE, probe, probe, stop_command, vbd_probe_stopping(probe))
+	ON(START_HEARTBEAT, heartbeat, beat, start_command, vbd_heartbeat_started(beat))
+	ON(ADD_SRQ, srq, srq, add_command, vbd_srq_added(srq))
+	ON(SRQ_LIMIT, srq, srq, limit_command, on_srq_limit(worker, srq))
+	ON(REMOVE_SRQ, srq, srq, remove_command, vbd_srq_removed(srq))
 	case VBD_WORKER_RELEASE_WITHHELD:
-		atomic_store(&worker->release_sent, false);
-		vbd_withheld_release(worker, vbd_channel_post_recv);
-		break;
-	case VBD_WORKER_ADD_CQ:
-		add_cq(worker, VBD_CONTAINER_OF(item, struct vbd_cq, add_command));
-		break;
-	case VBD_WORKER_REMOVE_CQ:
-		remove_cq(worker, VBD_CONTAINER_OF(item, struct vbd_cq, remove_command));
+		release_withheld(worker);
 		break;
 	case VBD_WORKER_STOP:
 		worker->stopping = true;
 		break;
 	}
 }
+/* clang-format on */
 
 bool vbd_worker_take_commands(struct vbd_worker *worker)
 {
@@ -179,9 +157,7 @@ static struct vbd_channel *channel_of_wr_id(const struct vbd_worker *worker, uin
 
 static struct vbd_srq *srq_of_wr_id(const struct vbd_worker *worker, uint64_t wr_id)
 {
-	vbd_list_for_each (link, &worker->srqs) {
-		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, worker_link);
-
+	vbd_list_for_each_of (struct vbd_srq, srq, worker_link, &worker->srqs) {
 		if (srq->index == vbd_wr_id_index(wr_id) &&
 			srq->generation == vbd_wr_id_generation(wr_id))
 			return srq;
@@ -252,13 +228,10 @@ static void dispatch_batch(struct vbd_worker *worker, const struct ibv_wc *wcs, 
 /* End the purges whose completions are all taken. @dry: the CQ was found empty. */
 static void end_purges(struct vbd_cq *cq, bool dry)
 {
-	vbd_list_for_each (link, &cq->purges) {
-		struct vbd_channel *channel =
-			VBD_CONTAINER_OF(link, struct vbd_channel, purge_link);
-
+	vbd_list_for_each_of (struct vbd_channel, channel, purge_link, &cq->purges) {
 		if (!dry && vbd_counter_get(&cq->completions) < channel->purged_at)
 			continue;
-		vbd_list_remove(link);
+		vbd_list_remove(&channel->purge_link);
 		vbd_channel_abandon(channel);
 	}
 }
@@ -300,7 +273,7 @@ static bool run_due_work(struct vbd_worker *worker)
 
 static uint64_t next_due_ns(const struct vbd_worker *worker)
 {
-	uint64_t ping_ns = vbd_probes_due_ns(worker);
+	uint64_t ping_ns = worker->probes.first ? worker->probes.first->key : UINT64_MAX;
 	uint64_t beat_ns = worker->heartbeats.first ? worker->heartbeats.first->key : UINT64_MAX;
 	uint64_t withheld_ns = vbd_withheld_due_ns(worker);
 	uint64_t due_ns = ping_ns < beat_ns ? ping_ns : beat_ns;
@@ -383,13 +356,7 @@ static bool poll_all_cqs(struct vbd_worker *worker)
 	bool any = false;
 
 	/* A command handled meanwhile may add or remove CQs: walk a separate list. */
-	vbd_list_init(&now);
-	while (!vbd_list_empty(&worker->active_cqs)) {
-		struct vbd_link *link = worker->active_cqs.next;
-
-		vbd_list_remove(link);
-		vbd_list_append(&now, link);
-	}
+	vbd_list_take_all(&now, &worker->active_cqs);
 	while (!vbd_list_empty(&now)) {
 		struct vbd_cq *cq = VBD_CONTAINER_OF(now.next, struct vbd_cq, active_link);
 
@@ -514,7 +481,6 @@ enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *contr
 	worker->cpu = worker->epoll_fd = worker->inbox.event_fd = -1;
 	worker->control = control;
 	vbd_list_init(&worker->active_cqs);
-	vbd_list_init(&worker->probes);
 	vbd_list_init(&worker->srqs);
 	vbd_list_init(&worker->reposting);
 	vbd_list_init(&worker->delayed);
@@ -543,35 +509,22 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-static int create_thread(struct vbd_worker *worker)
-{
-	pthread_attr_t attr;
-	cpu_set_t cpus;
-	int rc;
-
-	if (worker->cpu < 0)
-		return pthread_create(&worker->thread, NULL, thread_main, worker);
-	CPU_ZERO(&cpus);
-	CPU_SET((size_t)worker->cpu, &cpus);
-	rc = pthread_attr_init(&attr);
-	if (rc)
-		return rc;
-	rc = pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
-	if (!rc)
-		rc = pthread_create(&worker->thread, &attr, thread_main, worker);
-	(void)pthread_attr_destroy(&attr);
-	return rc;
-}
-
 enum vbd_status vbd_worker_start(struct vbd_worker *worker, struct vbd_error *err)
 {
-	int rc = create_thread(worker);
+	char what[24];
+	cpu_set_t cpus;
+	enum vbd_status status;
+	int rc;
 
-	if (rc)
-		return vbd_error_errno(
-			err, VBD_OK, "pthread_create", rc, "worker %u", worker->number);
-	worker->running = true;
-	return VBD_OK;
+	(void)snprintf(what, sizeof(what), "worker %u", worker->number);
+	status = vbd_thread_start(thread_main, worker, what, &worker->thread, err);
+	worker->running = !status;
+	if (status || worker->cpu < 0)
+		return status;
+	CPU_ZERO(&cpus);
+	CPU_SET((size_t)worker->cpu, &cpus);
+	rc = pthread_setaffinity_np(worker->thread, sizeof(cpus), &cpus);
+	return rc ? vbd_error_errno(err, VBD_OK, "pthread_setaffinity_np", rc, "%s", what) : VBD_OK;
 }
 
 void vbd_worker_destroy(struct vbd_worker *worker)

@@ -22,7 +22,6 @@ void vbd_probe_counters_add(
 
 void vbd_probe_start(struct vbd_probe *probe)
 {
-	vbd_list_init(&probe->due_link);
 	vbd_worker_send(probe->channel->worker, &probe->start_command, VBD_WORKER_START_PROBE);
 }
 
@@ -49,11 +48,6 @@ void vbd_probe_on_notification(struct vbd_probe *probe, enum vbd_notification no
 
 /* The worker. */
 
-static struct vbd_probe *probe_of_link(const struct vbd_link *link)
-{
-	return VBD_CONTAINER_OF(link, struct vbd_probe, due_link);
-}
-
 static struct vbd_probe_counters *totals_of_kind(const struct vbd_probe *probe)
 {
 	return &probe->channel->worker->probe_totals[probe->kind];
@@ -78,7 +72,7 @@ static void end_probe(struct vbd_probe *probe)
 	struct vbd_channel *channel = probe->channel;
 
 	channel->probe = NULL;
-	vbd_list_remove(&probe->due_link);
+	vbd_heap_remove(&channel->worker->probes, &probe->due);
 	vbd_counter_set(&probe->ended_ns, vbd_clock_mono_ns());
 	vbd_worker_notify(channel->worker, &probe->ended_notification, VBD_CONTROL_PROBE_ENDED);
 }
@@ -179,18 +173,10 @@ static bool may_lose_ping(const struct vbd_probe *probe)
 	return probe->channel->limits.transport != VBD_TRANSPORT_RC;
 }
 
-/* Sorted by due_ns; intervals are mostly equal, so search from the end. */
 static void queue_until_due(struct vbd_probe *probe, uint64_t due_ns)
 {
-	struct vbd_link *head = &probe->channel->worker->probes;
-	struct vbd_link *before = head->prev;
-
-	if (all_pings_begun(probe) && !may_lose_ping(probe))
-		return;
-	probe->due_ns = due_ns;
-	while (before != head && probe_of_link(before)->due_ns > due_ns)
-		before = before->prev;
-	vbd_list_append(before->next, &probe->due_link);
+	if (!all_pings_begun(probe) || may_lose_ping(probe))
+		vbd_heap_add(&probe->channel->worker->probes, &probe->due, due_ns);
 }
 
 /* Returns false if the lost ping was the last one. */
@@ -208,9 +194,9 @@ static bool count_lost_ping(struct vbd_probe *probe, uint64_t now_ns)
 
 static void on_ping_due(struct vbd_probe *probe, uint64_t now_ns)
 {
-	uint64_t next_ns = probe->due_ns + probe->interval_ns;
+	uint64_t next_ns = probe->due.key + probe->interval_ns;
 
-	vbd_list_remove(&probe->due_link);
+	vbd_heap_remove(&probe->channel->worker->probes, &probe->due);
 	/* The drain ends the probe. */
 	if (probe->channel->broken || probe->channel->draining)
 		return;
@@ -229,22 +215,15 @@ static void on_ping_due(struct vbd_probe *probe, uint64_t now_ns)
 
 void vbd_probes_run_due(struct vbd_worker *worker)
 {
-	const struct vbd_link *probes = &worker->probes;
+	struct vbd_heap *probes = &worker->probes;
 	uint64_t now_ns;
 
-	if (vbd_list_empty(probes))
+	if (!probes->first)
 		return;
 	worker->now_ns = 0;
 	now_ns = vbd_worker_now_ns(worker);
-	while (!vbd_list_empty(probes) && probe_of_link(probes->next)->due_ns <= now_ns)
-		on_ping_due(probe_of_link(probes->next), now_ns);
-}
-
-uint64_t vbd_probes_due_ns(const struct vbd_worker *worker)
-{
-	const struct vbd_link *probes = &worker->probes;
-
-	return vbd_list_empty(probes) ? UINT64_MAX : probe_of_link(probes->next)->due_ns;
+	while (probes->first && probes->first->key <= now_ns)
+		on_ping_due(VBD_CONTAINER_OF(probes->first, struct vbd_probe, due), now_ns);
 }
 
 static void end_stopped_probe(struct vbd_probe *probe)

@@ -69,15 +69,14 @@ struct vbd_probe {
 	struct vbd_mailbox_item ended_notification;
 
 	/* worker */
-	struct vbd_link due_link; /* the worker's list while the next ping waits for its time */
-	uint64_t due_ns;
-	uint32_t begun;	    /* pings, with the owed one */
-	bool owed;	    /* a ping waits for a send slot */
-	bool under_way;	    /* a ping has not come back yet */
-	bool counted_late;  /* the ping under way is counted as late */
-	uint64_t number;    /* of the ping under way, over all pings of the channel */
-	uint64_t posted_ns; /* of the ping under way */
-	uint64_t jitter_16; /* 16 times the jitter */
+	struct vbd_heap_node due; /* the worker's heap while the next ping waits for its time */
+	uint32_t begun;		  /* pings, with the owed one */
+	bool owed;		  /* a ping waits for a send slot */
+	bool under_way;		  /* a ping has not come back yet */
+	bool counted_late;	  /* the ping under way is counted as late */
+	uint64_t number;	  /* of the ping under way, over all pings of the channel */
+	uint64_t posted_ns;	  /* of the ping under way */
+	uint64_t jitter_16;	  /* 16 times the jitter */
 	bool stopping;
 
 	/* the worker writes, any thread reads; complete once the probe has ended */
@@ -114,8 +113,5 @@ void vbd_probe_received(struct vbd_channel *channel, const struct vbd_recv_slot 
 
 /** vbd_probes_run_due - send the pings that are due */
 void vbd_probes_run_due(struct vbd_worker *worker);
-
-/** vbd_probes_due_ns - when the next ping is due, CLOCK_MONOTONIC; UINT64_MAX: never */
-uint64_t vbd_probes_due_ns(const struct vbd_worker *worker);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/mailbox.h"
+#include "rdma/device/calls.h"
 #include "rdma/device/op.h"
 
 #include <pthread.h>
@@ -60,7 +61,7 @@ enum vbd_notification {
 	VBD_CONTROL_PROBE_STOP_SEEN,
 	VBD_CONTROL_SRQ_LIMIT_SEEN,
 	VBD_CONTROL_SRQ_REMOVED,
-	VBD_CONTROL_CALL_DONE, /* of a call thread, not of a worker: rdma/data/calls.h */
+	VBD_CONTROL_CALL_DONE = VBD_CALL_DONE, /* of a call thread, not of a worker */
 };
 
 /* Counts of heartbeats (rdma/data/heartbeat.h). The worker writes, any thread reads. */
@@ -131,7 +132,7 @@ struct vbd_worker {
 	struct vbd_link active_cqs;
 	unsigned int armed_cqs;	     /* CQs that wake the worker by an event */
 	uint64_t now_ns;	     /* vbd_worker_now_ns(); 0: not read for this batch */
-	struct vbd_link probes;	     /* of struct vbd_probe with a due time, the next first */
+	struct vbd_heap probes;	     /* of struct vbd_probe, by `due` */
 	struct vbd_heap heartbeats;  /* of struct vbd_heartbeat, by `due` */
 	struct vbd_link reposting;   /* of struct vbd_channel with receives to be posted again */
 	struct vbd_link delayed;     /* completions that a fault delays, the next first */

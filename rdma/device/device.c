@@ -50,17 +50,6 @@ static const char *transport_name(int transport_type, const struct vbd_port *por
 	return strcmp(port->link_layer, "ethernet") == 0 ? "roce" : "infiniband";
 }
 
-static void close_context(struct vbd_device *device)
-{
-	struct ibv_context *context = device->context;
-	void *closing = device->closing;
-
-	device->context = NULL;
-	device->closing = NULL;
-	vbd_account_hand_over(&device->account, NULL, VBD_PV_CONTEXT);
-	device->ops->close(device, context, closing, device->ops_arg);
-}
-
 /*
  * libsiw takes a queue that is mapped at offset 0x90000 of the context for one that failed
  * (SIW_INVAL_UOBJ_KEY in rdma/siw-abi.h), and the kernel gives each queue the lowest pages that
@@ -104,22 +93,28 @@ static enum vbd_status query_attributes(
 	opened->attr.max_msg_bytes = opened->ports[0].max_msg_bytes;
 	opened->caps = vbd_caps_of(&attr, iwarp, vbd_pv_resizes_cqs(opened->context));
 	make_siw_guard(opened);
-	return VBD_OK;
+	return vbd_pd_make(opened->context, &opened->pd, err);
 }
 
-void vbd_device_open(const char *uverbs_name, int transport_type, struct vbd_opened *ret_opened)
+static struct vbd_device *device_of_call(struct vbd_call *call)
 {
-	struct vbd_opened opened = {0};
+	return VBD_CONTAINER_OF(call, struct vbd_device, call);
+}
 
-	if (vbd_pv_open_device(&opened.account, uverbs_name, &opened.context, &opened.error) ==
-			VBD_OK &&
-		query_attributes(&opened, transport_type, &opened.error) != VBD_OK) {
-		vbd_pv_close_device(&opened.account, opened.context);
-		free(opened.ports);
-		opened.context = NULL;
-		opened.ports = NULL;
-	}
-	*ret_opened = opened;
+/* Call thread. */
+static void open_work(struct vbd_call *call)
+{
+	struct vbd_device *device = device_of_call(call);
+	struct vbd_opened *opened = &device->opened;
+
+	if (vbd_pv_open_device(&opened->account, device->uverbs_name, &opened->context,
+		    &opened->error) != VBD_OK ||
+		query_attributes(opened, device->transport_type, &opened->error) == VBD_OK)
+		return;
+	vbd_pv_destroy_cq(&opened->account, opened->siw_guard);
+	vbd_pv_close_device(&opened->account, opened->context);
+	free(opened->ports);
+	opened->context = NULL;
 }
 
 /* Other threads may read the older ones, which are freed with the device. */
@@ -165,9 +160,7 @@ struct vbd_device_id vbd_device_id_of(const struct vbd_device *device)
 static const struct vbd_device *find_bound_device(
 	const struct vbd_link *devices, const struct ibv_device *bound)
 {
-	vbd_list_for_each (link, devices) {
-		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (const struct vbd_device, device, link, devices) {
 		if (device->state != VBD_DEVICE_REMOVED &&
 			strcmp(device->uverbs_name, bound->dev_name) == 0)
 			return device;
@@ -197,7 +190,7 @@ const char *vbd_device_of_id(const struct vbd_link *devices, const struct rdma_c
 }
 
 struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *found,
-	const struct vbd_device_ops *ops, void *ops_arg)
+	struct vbd_calls *calls, const struct vbd_device_ops *ops, void *ops_arg)
 {
 	struct vbd_device *device = calloc(1, sizeof(*device));
 
@@ -208,6 +201,7 @@ struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *fo
 	vbd_list_init(&device->link);
 	vbd_list_init(&device->pds);
 	device->id = id;
+	device->calls = calls;
 	device->ops = ops;
 	device->ops_arg = ops_arg;
 	device->neighbour_watch = -1;
@@ -222,31 +216,59 @@ struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *fo
 	return device;
 }
 
-bool vbd_device_begin_open(struct vbd_device *device)
+static void on_open_done(struct vbd_call *call)
+{
+	struct vbd_device *device = device_of_call(call);
+
+	device->opening = false;
+	device->ops->open_done(device, device->ops_arg);
+}
+
+void vbd_device_begin_open(struct vbd_device *device)
 {
 	if (device->opening ||
 		(device->state != VBD_DEVICE_OPENING && device->state != VBD_DEVICE_FAILED))
-		return false;
-	if (!device->closing)
-		device->closing = calloc(1, device->ops->closing_bytes + 1);
-	device->opening = device->closing;
-	return device->opening;
+		return;
+	device->opening = true;
+	device->opened = (struct vbd_opened){0};
+	device->call = (struct vbd_call){.work = open_work, .done = on_open_done};
+	vbd_call_start(device->calls, &device->call, VBD_LANE_PEER);
 }
 
-static void take_over_opened(struct vbd_device *device, struct vbd_opened *opened)
+static void take_over_opened(struct vbd_device *device)
 {
-	device->opening = false;
+	const struct vbd_opened *opened = &device->opened;
+
 	device->account = opened->account;
 	device->context = opened->context;
-	device->siw_guard = opened->siw_guard;
 	if (!opened->context)
 		return;
+	device->siw_guard = opened->siw_guard;
 	device->transport = opened->transport;
 	device->attr = opened->attr;
 	device->caps = opened->caps;
-	free(device->ports);
 	device->ports = opened->ports;
 	device->ports_error = opened->ports_error;
+	device->pd = opened->pd;
+	vbd_pd_add(device, device->pd);
+}
+
+/* Call thread. */
+static void close_work(struct vbd_call *call)
+{
+	vbd_pv_close_device(NULL, device_of_call(call)->opened.context);
+}
+
+static void set_closed(struct vbd_device *device)
+{
+	device->state = VBD_DEVICE_REMOVED;
+	device->removed_ns = vbd_clock_mono_ns();
+	device->ops->closed(device, device->ops_arg);
+}
+
+static void on_closed(struct vbd_call *call)
+{
+	set_closed(device_of_call(call));
 }
 
 /* The default PD and the siw_guard have no reference to the device: destroy them first. */
@@ -256,7 +278,11 @@ static void close_device(struct vbd_device *device)
 	device->pd = NULL;
 	vbd_pv_destroy_cq(&device->account, device->siw_guard);
 	device->siw_guard = NULL;
-	close_context(device);
+	device->opened.context = device->context;
+	device->context = NULL;
+	vbd_account_hand_over(&device->account, NULL, VBD_PV_CONTEXT);
+	device->call = (struct vbd_call){.work = close_work, .done = on_closed};
+	vbd_call_start(device->calls, &device->call, VBD_LANE_END);
 }
 
 static bool record_open_failure(struct vbd_device *device, const struct vbd_error *error)
@@ -272,17 +298,11 @@ static bool record_open_failure(struct vbd_device *device, const struct vbd_erro
 	return true;
 }
 
-bool vbd_device_opened(struct vbd_device *device, struct vbd_opened *opened)
+bool vbd_device_opened(struct vbd_device *device)
 {
-	struct vbd_error error = opened->error;
-
-	take_over_opened(device, opened);
+	take_over_opened(device);
 	if (!device->context)
-		return record_open_failure(device, &error);
-	if (vbd_pd_create(device, &device->pd, &error) != VBD_OK) {
-		close_device(device);
-		return record_open_failure(device, &error);
-	}
+		return record_open_failure(device, &device->opened.error);
 	if (!vbd_device_is_iwarp(device))
 		device->neighbour_watch = vbd_pv_neighbours_watch();
 	device->state = VBD_DEVICE_PRESENT;
@@ -292,21 +312,20 @@ bool vbd_device_opened(struct vbd_device *device, struct vbd_opened *opened)
 	return true;
 }
 
-void vbd_device_give_up(struct vbd_device *device, struct vbd_opened *opened)
+void vbd_device_give_up(struct vbd_device *device)
 {
-	take_over_opened(device, opened);
+	take_over_opened(device);
 	device->state = VBD_DEVICE_REMOVING;
 	if (device->context)
 		close_device(device);
 	else
-		vbd_device_closed(device);
+		set_closed(device);
 }
 
 void vbd_device_destroy(struct vbd_device *device)
 {
 	vbd_list_remove(&device->link);
 	vbd_account_close(&device->account);
-	free(device->closing);
 	free(device->ports);
 	free_names(device);
 	free(device);
@@ -325,13 +344,6 @@ void vbd_device_unref(struct vbd_device *device)
 		(void)close(device->neighbour_watch);
 	device->neighbour_watch = -1;
 	close_device(device);
-}
-
-void vbd_device_closed(struct vbd_device *device)
-{
-	device->state = VBD_DEVICE_REMOVED;
-	device->removed_ns = vbd_clock_mono_ns();
-	device->ops->closed(device, device->ops_arg);
 }
 
 bool vbd_device_begin_removal(struct vbd_device *device)

@@ -14,6 +14,7 @@
 
 #include "base/counter.h"
 #include "base/list.h"
+#include "rdma/device/calls.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/account.h"
 
@@ -129,12 +130,8 @@ struct vbd_device_ops {
 	void (*cq_failed)(struct vbd_device *device, const struct ibv_cq *cq, void *arg);
 	/* A protection domain is deallocated. */
 	void (*pd_gone)(const struct vbd_pd *pd, void *arg);
-	/* Close @context elsewhere, which may wait in the kernel. vbd_device_closed() follows if
-	 * @device is REMOVING; else it could not be opened. @closing: `closing_bytes` of zeros, for
-	 * free(3). */
-	void (*close)(
-		struct vbd_device *device, struct ibv_context *context, void *closing, void *arg);
-	size_t closing_bytes;
+	/* An open is back: vbd_device_opened() or vbd_device_give_up() follows. */
+	void (*open_done)(struct vbd_device *device, void *arg);
 	/* The last reference is gone, the context is closed, the state is REMOVED. */
 	void (*closed)(struct vbd_device *device, void *arg);
 };
@@ -147,6 +144,27 @@ struct vbd_device_recent {
 	struct vbd_gid gid;
 	uint64_t gid_at_ns; /* 0: gid is not known */
 	struct vbd_neighbour neighbours[VBD_NEIGHBOURS];
+};
+
+/* The result of an open, which a call thread makes. */
+struct vbd_opened {
+	struct vbd_account account;
+	struct ibv_context *context; /* NULL: `error` says why */
+	const char *transport;
+	struct vbd_device_attr attr;
+	uint64_t caps;
+	struct vbd_pd *pd;
+	struct ibv_cq *siw_guard;
+	struct vbd_port *ports;
+	struct vbd_error ports_error, error;
+};
+
+/* The answers of the ports, for which a call thread asks. */
+struct vbd_ports_answer {
+	uint8_t cm_port_num;
+	uint64_t cm_messages; /* that came in at this port: see rdma/device/port_counters.h */
+	struct vbd_port *ports;
+	struct vbd_error error;
 };
 
 struct vbd_device {
@@ -162,8 +180,12 @@ struct vbd_device {
 	const char *transport; /* "infiniband", "roce", "iwarp", "unknown" */
 	enum vbd_device_state state;
 	struct vbd_error error; /* why it is not PRESENT yet: OPENING, FAILED */
-	bool opening;		/* an open is under way, OPENING or FAILED */
-	bool gone;		/* vanished meanwhile: removed when the open is back */
+	struct vbd_calls *calls;
+	struct vbd_call call; /* opens it, asks its ports or closes its context */
+	struct vbd_opened opened;
+	struct vbd_ports_answer ports_answer;
+	bool opening; /* an open is under way, OPENING or FAILED */
+	bool gone;    /* vanished meanwhile: removed when the open is back */
 	struct vbd_device_attr attr;
 	struct vbd_account account;
 	struct ibv_context *context; /* NULL unless PRESENT or REMOVING */
@@ -191,7 +213,6 @@ struct vbd_device {
 	struct vbd_fd_watch *async_watch; /* of its async events */
 	const struct vbd_device_ops *ops;
 	void *ops_arg;
-	void *closing; /* for `close` */
 };
 
 /**
@@ -200,23 +221,12 @@ struct vbd_device {
  * Returns NULL only without memory.
  */
 struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *found,
-	const struct vbd_device_ops *ops, void *ops_arg);
+	struct vbd_calls *calls, const struct vbd_device_ops *ops, void *ops_arg);
 
-/** vbd_device_begin_open - vbd_device_open() follows, and then vbd_device_opened(); false if there
- * is nothing to open, an open is under way, or there is no memory */
-bool vbd_device_begin_open(struct vbd_device *device);
-
-/* The result of an open. */
-struct vbd_opened {
-	struct vbd_account account;
-	struct ibv_context *context; /* NULL: `error` says why */
-	const char *transport;
-	struct vbd_device_attr attr;
-	uint64_t caps;
-	struct ibv_cq *siw_guard;
-	struct vbd_port *ports;
-	struct vbd_error ports_error, error;
-};
+/** vbd_device_begin_open - a call thread opens the device and reads its attributes, which blocks
+ * for as long as its driver likes, and as others change network interfaces; then `open_done` is
+ * called. Does nothing if there is nothing to open, or an open is under way. */
+void vbd_device_begin_open(struct vbd_device *device);
 
 /* A device as the objects on it remember it: the id tells it from a later one of its name. */
 struct vbd_device_id {
@@ -240,20 +250,12 @@ struct vbd_device_id vbd_device_id_bound(
  * it is bound to none */
 const char *vbd_device_of_id(const struct vbd_link *devices, const struct rdma_cm_id *id);
 
-/** vbd_device_open - any thread. Open the device @uverbs_name and read its attributes; blocks for
- * as long as its driver likes, and as others change network interfaces */
-void vbd_device_open(const char *uverbs_name, int transport_type, struct vbd_opened *ret_opened);
+/** vbd_device_opened - the open is back: the device is PRESENT, or FAILED with the reason in
+ * `error`. Returns false if the device is FAILED as it was before. */
+bool vbd_device_opened(struct vbd_device *device);
 
-/**
- * vbd_device_opened - the open is back: the device is PRESENT, or FAILED with the reason in `error`
- *
- * Takes over what @opened has. Returns false if the device is FAILED as it was before.
- */
-bool vbd_device_opened(struct vbd_device *device, struct vbd_opened *opened);
-
-/** vbd_device_give_up - the open is back, and the device is to be REMOVED at once; takes over what
- * @opened has */
-void vbd_device_give_up(struct vbd_device *device, struct vbd_opened *opened);
+/** vbd_device_give_up - the open is back, and the device is to be REMOVED at once */
+void vbd_device_give_up(struct vbd_device *device);
 
 /** vbd_device_destroy - free the record; the context must be closed, and no open under way */
 void vbd_device_destroy(struct vbd_device *device);
@@ -266,9 +268,6 @@ void vbd_device_destroy(struct vbd_device *device);
  * is released, maybe at once.
  */
 bool vbd_device_begin_removal(struct vbd_device *device);
-
-/** vbd_device_closed - the context is closed: the device is REMOVED, and `closed` is called */
-void vbd_device_closed(struct vbd_device *device);
 
 void vbd_device_ref(struct vbd_device *device);
 void vbd_device_unref(struct vbd_device *device);

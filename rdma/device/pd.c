@@ -4,27 +4,39 @@
 #include "rdma/device/device.h"
 #include "rdma/provider/provider.h"
 
-enum vbd_status vbd_pd_create(
-	struct vbd_device *device, struct vbd_pd **ret_pd, struct vbd_error *err)
+enum vbd_status vbd_pd_make(
+	struct ibv_context *context, struct vbd_pd **ret_pd, struct vbd_error *err)
 {
 	struct vbd_pd *pd = calloc(1, sizeof(*pd));
 	enum vbd_status status;
 
 	if (!pd)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a protection domain");
-	status = vbd_pv_alloc_pd(&pd->account, device->context, &pd->ibv_pd, err);
-	if (status) {
+	status = vbd_pv_alloc_pd(&pd->account, context, &pd->ibv_pd, err);
+	if (status)
 		free(pd);
-		return status;
-	}
-	vbd_list_init(&pd->fabric_link);
+	else
+		*ret_pd = pd;
+	return status;
+}
+
+void vbd_pd_add(struct vbd_device *device, struct vbd_pd *pd)
+{
 	pd->device = device;
 	pd->is_default = vbd_list_empty(&device->pds);
 	vbd_list_append(&device->pds, &pd->link);
 	if (!pd->is_default)
 		vbd_device_ref(device);
-	*ret_pd = pd;
-	return VBD_OK;
+}
+
+enum vbd_status vbd_pd_create(
+	struct vbd_device *device, struct vbd_pd **ret_pd, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_pd_make(device->context, ret_pd, err);
+
+	if (!status)
+		vbd_pd_add(device, *ret_pd);
+	return status;
 }
 
 static void dealloc_pd(struct vbd_pd *pd)
@@ -39,7 +51,6 @@ static void dealloc_pd(struct vbd_pd *pd)
 	vbd_pv_dealloc_pd(&pd->account, pd->ibv_pd);
 	pd->ibv_pd = NULL;
 	pd->device->ops->pd_gone(pd, pd->device->ops_arg);
-	vbd_list_remove(&pd->link);
 	if (!pd->is_default)
 		vbd_device_unref(pd->device);
 }
@@ -49,15 +60,14 @@ void vbd_pd_destroy(struct vbd_pd *pd)
 	if (!pd)
 		return;
 	pd->losing = false;
-	vbd_list_remove(&pd->fabric_link);
 	dealloc_pd(pd);
+	vbd_list_remove(&pd->link);
 	vbd_account_close(&pd->account);
 	free(pd);
 }
 
 void vbd_pd_delete(struct vbd_pd *pd)
 {
-	vbd_list_remove(&pd->fabric_link);
 	pd->delete_pending = true;
 	if (pd->refs == 0)
 		vbd_pd_destroy(pd);

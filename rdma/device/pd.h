@@ -11,15 +11,15 @@
 #include "base/list.h"
 #include "rdma/provider/account.h"
 
+struct ibv_context;
 struct ibv_pd;
 struct vbd_device;
 struct vbd_slabs;
 
 struct vbd_pd {
-	struct vbd_link link;	     /* the device's list; the default PD first */
-	struct vbd_link fabric_link; /* the fabric's list, until it is deleted */
-	uint64_t id;
-	char name[64]; /* for messages; "" without a name */
+	struct vbd_link link; /* the device's list; the default PD first */
+	uint64_t id;	      /* 0: the fabric has not told of it yet */
+	char name[64];	      /* for messages; "" without a name */
 	bool is_default;
 	struct vbd_device *device;
 	struct vbd_account account;
@@ -30,15 +30,19 @@ struct vbd_pd {
 	unsigned int
 		refs; /* registrations, QPs and SRQs, each with a reference to the device too */
 	unsigned int messages_in_flight;
-	bool delete_pending; /* deleted by a client: freed with its last user */
+	bool delete_pending; /* no lookup finds it any more: freed with its last user */
 	bool losing;	     /* the device is being removed: the last reference frees ibv_pd */
 };
 
-/**
- * vbd_pd_create - a protection domain on a device
- * @device: the PD is appended to its list; the first PD is the default one, and has no reference
- *           to the device
- */
+/** vbd_pd_make - any thread; a protection domain for vbd_pd_add() */
+enum vbd_status vbd_pd_make(
+	struct ibv_context *context, struct vbd_pd **ret_pd, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_pd_add - append @pd to the list of its device; the first one is the default PD, and has no
+ * reference to the device */
+void vbd_pd_add(struct vbd_device *device, struct vbd_pd *pd);
+
+/** vbd_pd_create - make a protection domain and add it to @device */
 enum vbd_status vbd_pd_create(
 	struct vbd_device *device, struct vbd_pd **ret_pd, struct vbd_error *err) VBD_MUST_CHECK;
 

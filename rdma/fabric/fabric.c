@@ -2,6 +2,7 @@
 #include "rdma/fabric/fabric.h"
 
 #include "rdma/data/channel.h"
+#include "rdma/device/pd.h"
 #include "rdma/device/port_counters.h"
 #include "rdma/fabric/fabric_parts.h"
 #include "rdma/fabric/goodbye.h"
@@ -27,9 +28,8 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cq
 	fabric->ops_arg = ops_arg;
 	vbd_list_init(&fabric->devices);
 	vbd_list_init(&fabric->cqs);
-	vbd_list_init(&fabric->pds);
 	vbd_list_init(&fabric->srqs);
-	vbd_list_init(&fabric->qps);
+	vbd_list_init(&fabric->channels);
 	vbd_list_init(&fabric->goodbyes);
 	vbd_list_init(&fabric->report_ports);
 	status = vbd_mailbox_init(&fabric->control, err);
@@ -89,9 +89,7 @@ enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *er
 static void free_device_objects(struct vbd_fabric *fabric, struct vbd_device *device)
 {
 	vbd_resources_abandon(fabric, device);
-	vbd_list_for_each (link, &fabric->cqs) {
-		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
-
+	vbd_list_for_each_of (struct vbd_cq, cq, link, &fabric->cqs) {
 		if (cq->device == device)
 			vbd_cq_destroy(cq);
 	}
@@ -126,11 +124,11 @@ void vbd_fabric_destroy(struct vbd_fabric *fabric)
 	vbd_goodbyes_abandon(fabric);
 	vbd_report_ports_close(fabric);
 	wait_for_calls(fabric);
-	vbd_list_for_each (link, &fabric->devices)
-		free_device_objects(fabric, VBD_CONTAINER_OF(link, struct vbd_device, link));
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices)
+		free_device_objects(fabric, device);
 	wait_for_calls(fabric);
-	vbd_list_for_each (link, &fabric->devices)
-		vbd_device_destroy(VBD_CONTAINER_OF(link, struct vbd_device, link));
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices)
+		vbd_device_destroy(device);
 	vbd_calls_destroy(fabric->calls);
 	freeifaddrs(fabric->interfaces);
 	vbd_pv_destroy_event_channel(fabric->cm_channel);
@@ -147,7 +145,7 @@ static void on_async_event(struct vbd_device *device, int type, int port_num, vo
 		vbd_goodbyes_go_on(fabric, device);
 	}
 	if (port_num) {
-		vbd_ports_ask(fabric->calls, device);
+		vbd_ports_ask(device);
 		vbd_interfaces_ask(fabric);
 	}
 	if (fabric->ops->async_event)
@@ -160,11 +158,9 @@ static void on_qp_event(struct vbd_device *device, int type, uint32_t qp_num, vo
 {
 	struct vbd_fabric *fabric = arg;
 
-	vbd_list_for_each (link, &fabric->qps) {
-		struct vbd_fabric_qp *qp = VBD_CONTAINER_OF(link, struct vbd_fabric_qp, link);
-
-		if (qp->device == device && qp->lqpn == qp_num) {
-			qp->on_async(qp, type);
+	vbd_list_for_each_of (struct vbd_channel, channel, fabric_link, &fabric->channels) {
+		if (channel->cq->device == device && channel->qpn == qp_num) {
+			channel->owner_ops->on_async(channel->owner, type);
 			return;
 		}
 	}
@@ -175,10 +171,11 @@ void vbd_fabric_check_qps(struct vbd_fabric *fabric, unsigned int count)
 	const struct vbd_link *first = NULL;
 	struct vbd_link *link;
 
-	for (; count && (link = vbd_list_go_round(&fabric->qps, &first)); count--) {
-		struct vbd_fabric_qp *qp = VBD_CONTAINER_OF(link, struct vbd_fabric_qp, link);
+	for (; count && (link = vbd_list_go_round(&fabric->channels, &first)); count--) {
+		struct vbd_channel *channel =
+			VBD_CONTAINER_OF(link, struct vbd_channel, fabric_link);
 
-		qp->check(qp);
+		channel->owner_ops->check(channel->owner);
 	}
 }
 
@@ -197,11 +194,9 @@ static void on_cq_failed(struct vbd_device *device, const struct ibv_cq *ibv_cq,
 	if (!cq)
 		return;
 	on_async_event(device, IBV_EVENT_CQ_ERR, 0, fabric);
-	vbd_list_for_each (link, &fabric->qps) {
-		struct vbd_fabric_qp *qp = VBD_CONTAINER_OF(link, struct vbd_fabric_qp, link);
-
-		if (qp->cq == cq)
-			qp->on_async(qp, IBV_EVENT_CQ_ERR);
+	vbd_list_for_each_of (struct vbd_channel, channel, fabric_link, &fabric->channels) {
+		if (channel->cq == cq)
+			channel->owner_ops->on_async(channel->owner, IBV_EVENT_CQ_ERR);
 	}
 	vbd_fabric_remove_spare_cqs(fabric, device);
 }
@@ -210,56 +205,22 @@ static void on_pd_gone(const struct vbd_pd *pd, void *arg)
 {
 	const struct vbd_fabric *fabric = arg;
 
-	if (fabric->ops->pd_gone)
-		fabric->ops->pd_gone(pd, fabric->ops_arg);
+	if (fabric->ops->gone)
+		fabric->ops->gone(VBD_PV_PD, pd->id, fabric->ops_arg);
 }
 
 static void on_device_closed(struct vbd_device *device, void *arg)
 {
 	struct vbd_fabric *fabric = arg;
 
-	vbd_resources_device_removed(fabric, device);
+	vbd_list_for_each_of (struct vbd_pd, pd, link, &device->pds)
+		vbd_pd_destroy(pd);
 	if (fabric->ops->device_removed)
 		fabric->ops->device_removed(device, fabric->ops_arg);
 }
 
-struct closing {
-	struct vbd_call call;
-	struct ibv_context *context;
-	struct vbd_device *device; /* NULL: it could not be opened */
-};
-
-/* Call thread. */
-static void close_context_work(struct vbd_call *call)
-{
-	vbd_pv_close_device(NULL, VBD_CONTAINER_OF(call, struct closing, call)->context);
-}
-
-static void on_context_closed(struct vbd_call *call)
-{
-	struct closing *closing = VBD_CONTAINER_OF(call, struct closing, call);
-
-	if (closing->device)
-		vbd_device_closed(closing->device);
-	free(closing);
-}
-
-static void begin_close_context(
-	struct vbd_device *device, struct ibv_context *context, void *memory, void *arg)
-{
-	const struct vbd_fabric *fabric = arg;
-	struct closing *closing = memory;
-
-	*closing = (struct closing){.call.work = close_context_work,
-		.call.done = on_context_closed,
-		.context = context,
-		.device = device->state == VBD_DEVICE_REMOVING ? device : NULL};
-	vbd_call_start(fabric->calls, &closing->call, VBD_LANE_END);
-}
-
 const struct vbd_device_ops vbd_fabric_device_ops = {
-	.close = begin_close_context,
-	.closing_bytes = sizeof(struct closing),
+	.open_done = vbd_fabric_open_done,
 	.async_event = on_async_event,
 	.qp_event = on_qp_event,
 	.srq_runs_low = on_srq_runs_low,
@@ -270,9 +231,7 @@ const struct vbd_device_ops vbd_fabric_device_ops = {
 
 void vbd_fabric_remove_uverbs(struct vbd_fabric *fabric, const char *uverbs_name)
 {
-	vbd_list_for_each (link, &fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices) {
 		if (device->state != VBD_DEVICE_REMOVED &&
 			strcmp(device->uverbs_name, uverbs_name) == 0)
 			vbd_fabric_remove_device(fabric, device);
@@ -322,9 +281,7 @@ enum vbd_status vbd_fabric_check_cm(const struct vbd_fabric *fabric, struct vbd_
 
 struct vbd_device *vbd_fabric_device(const struct vbd_fabric *fabric, const char *name)
 {
-	vbd_list_for_each (link, &fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices) {
 		if (device->context && strcmp(device->name, name) == 0)
 			return device;
 	}
@@ -334,9 +291,7 @@ struct vbd_device *vbd_fabric_device(const struct vbd_fabric *fabric, const char
 const struct vbd_device *vbd_fabric_unopened_device(
 	const struct vbd_fabric *fabric, const char *name)
 {
-	vbd_list_for_each (link, &fabric->devices) {
-		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (const struct vbd_device, device, link, &fabric->devices) {
 		if ((device->state == VBD_DEVICE_FAILED || device->state == VBD_DEVICE_OPENING) &&
 			(!name || strcmp(device->name, name) == 0))
 			return device;
@@ -347,11 +302,9 @@ const struct vbd_device *vbd_fabric_unopened_device(
 void vbd_fabric_forget_recent(struct vbd_fabric *fabric)
 {
 	vbd_interfaces_ask(fabric);
-	vbd_list_for_each (link, &fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices) {
 		device->recent = (struct vbd_device_recent){0};
-		vbd_ports_ask(fabric->calls, device);
+		vbd_ports_ask(device);
 	}
 }
 
@@ -359,9 +312,7 @@ struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric)
 {
 	struct vbd_device *first = NULL;
 
-	vbd_list_for_each (link, &fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices) {
 		if (device->state != VBD_DEVICE_PRESENT)
 			continue;
 		if (vbd_device_port_active(device))

@@ -9,7 +9,7 @@
 #define VBD_RDMA_FABRIC_FABRIC_H
 
 #include "base/cpus.h"
-#include "rdma/data/calls.h"
+#include "rdma/device/calls.h"
 #include "rdma/device/device.h"
 
 struct ifaddrs;
@@ -38,13 +38,11 @@ struct vbd_fabric_ops {
 	/* The device is gone: no object of this process refers to it any more. */
 	void (*device_removed)(struct vbd_device *device, void *arg);
 	void (*async_event)(struct vbd_device *device, int type, int port_num, void *arg);
-	/* The fabric made a default PD, or a CQ for queue pairs that name none. */
-	void (*pd_made)(struct vbd_pd *pd, void *arg);
-	void (*cq_made)(struct vbd_cq *cq, void *arg);
-	/* The object goes with its device, or is a spare CQ: no client may find it any more. */
-	void (*pd_gone)(const struct vbd_pd *pd, void *arg);
-	void (*cq_gone)(const struct vbd_cq *cq, void *arg);
-	void (*srq_gone)(const struct vbd_srq *srq, void *arg);
+	/* The fabric made a default PD, or a CQ for queue pairs that name none: @item. */
+	void (*made)(enum vbd_pv_object type, uint64_t id, void *item, void *arg);
+	/* A PD, CQ or SRQ goes with its device, or is a spare CQ: no client may find it any more.
+	 */
+	void (*gone)(enum vbd_pv_object type, uint64_t id, void *arg);
 	/* A CM id was destroyed: see vbd_calls_has_ended(). */
 	void (*id_ended)(void *arg);
 	/* A scan has ended. */
@@ -55,16 +53,6 @@ struct vbd_fabric_ops {
 	 * of this side. False to answer nothing. */
 	bool (*report)(const struct sockaddr *peer, const char *device_name,
 		const struct vbd_report *theirs, struct vbd_report *ret_ours, void *arg);
-};
-
-/* A queue pair in the fabric's list: the receiver of the async events of this queue pair. */
-struct vbd_fabric_qp {
-	struct vbd_link link;
-	const struct vbd_device *device;
-	const struct vbd_cq *cq;
-	uint32_t lqpn;
-	void (*on_async)(struct vbd_fabric_qp *qp, int type); /* @type: enum ibv_event_type */
-	void (*check)(struct vbd_fabric_qp *qp); /* has the device moved the QP to ERR? */
 };
 
 /* The scan of the host's devices, by a call thread. */
@@ -91,7 +79,6 @@ struct vbd_fabric {
 	uint32_t drain_timeout_ms; /* a QP that flushes for longer is destroyed all the same */
 	struct vbd_link devices;   /* of struct vbd_device, also removed ones, oldest first */
 	struct vbd_link cqs;	   /* of struct vbd_cq */
-	struct vbd_link pds;	   /* of struct vbd_pd */
 	struct vbd_link srqs;	   /* of struct vbd_srq */
 	uint64_t srqs_bytes;	   /* memory of the receives of `srqs` */
 	bool rescan_owed; /* a device waits until the removed device of the same name is REMOVED */
@@ -112,8 +99,8 @@ struct vbd_fabric {
 	uint64_t network_at_ns;			/* monotonic: when it was last asked for its age */
 	struct vbd_call interfaces_call;
 	struct vbd_scan scan;
-	bool ending;	     /* vbd_fabric_destroy(): what comes back is closed */
-	struct vbd_link qps; /* of struct vbd_fabric_qp; vbd_fabric_check_qps() goes round */
+	bool ending;		  /* vbd_fabric_destroy(): what comes back is closed */
+	struct vbd_link channels; /* with a QP; vbd_fabric_check_qps() goes round */
 };
 
 /* The most data workers. */

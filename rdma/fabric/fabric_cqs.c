@@ -8,16 +8,14 @@ void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq)
 	if (cq->removing || cq->connections > 0)
 		return;
 	cq->removing = true;
-	if (fabric->ops->cq_gone)
-		fabric->ops->cq_gone(cq, fabric->ops_arg);
+	if (fabric->ops->gone)
+		fabric->ops->gone(VBD_PV_CQ, cq->id, fabric->ops_arg);
 	vbd_worker_send(cq->worker, &cq->remove_command, VBD_WORKER_REMOVE_CQ);
 }
 
 void vbd_fabric_remove_idle_cqs(struct vbd_fabric *fabric, const struct vbd_device *device)
 {
-	vbd_list_for_each (link, &fabric->cqs) {
-		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
-
+	vbd_list_for_each_of (struct vbd_cq, cq, link, &fabric->cqs) {
 		if (cq->device == device)
 			vbd_fabric_remove_cq_if_idle(fabric, cq);
 	}
@@ -25,9 +23,7 @@ void vbd_fabric_remove_idle_cqs(struct vbd_fabric *fabric, const struct vbd_devi
 
 struct vbd_cq *vbd_fabric_fail_cq(struct vbd_fabric *fabric, const struct ibv_cq *ibv_cq)
 {
-	vbd_list_for_each (link, &fabric->cqs) {
-		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
-
+	vbd_list_for_each_of (struct vbd_cq, cq, link, &fabric->cqs) {
 		if (cq->cq != ibv_cq || cq->failed || cq->removing)
 			continue;
 		cq->failed = true;
@@ -36,33 +32,25 @@ struct vbd_cq *vbd_fabric_fail_cq(struct vbd_fabric *fabric, const struct ibv_cq
 	return NULL;
 }
 
-static bool other_can_serve(const struct vbd_cq *cq, const struct vbd_cq *other)
+/* It has failed, or an earlier one of its worker can serve later connections. */
+static bool is_spare(const struct vbd_fabric *fabric, const struct vbd_cq *cq)
 {
-	return cq->device == other->device && cq->worker == other->worker && !other->asked_for &&
-	       !other->removing && !other->failed;
+	vbd_list_for_each_of (const struct vbd_cq, earlier, link, &fabric->cqs) {
+		if (cq->failed || earlier == cq)
+			break;
+		if (cq->device == earlier->device && cq->worker == earlier->worker &&
+			!earlier->asked_for && !earlier->removing && !earlier->failed)
+			return true;
+	}
+	return cq->failed;
 }
 
-/* CQs are made when there is no room, and freed only here. The first CQ of each worker that has not
- * failed stays for later connections. */
+/* CQs are made when there is no room, and freed only here. */
 void vbd_fabric_remove_spare_cqs(struct vbd_fabric *fabric, const struct vbd_device *device)
 {
-	vbd_list_for_each (link, &fabric->cqs) {
-		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
-
-		if (cq->device != device || cq->asked_for)
-			continue;
-		if (cq->failed) {
+	vbd_list_for_each_of (struct vbd_cq, cq, link, &fabric->cqs) {
+		if (cq->device == device && !cq->asked_for && is_spare(fabric, cq))
 			vbd_fabric_remove_cq_if_idle(fabric, cq);
-			continue;
-		}
-		vbd_list_for_each (earlier, &fabric->cqs) {
-			if (earlier == link)
-				break;
-			if (other_can_serve(cq, VBD_CONTAINER_OF(earlier, struct vbd_cq, link))) {
-				vbd_fabric_remove_cq_if_idle(fabric, cq);
-				break;
-			}
-		}
 	}
 }
 
@@ -73,9 +61,7 @@ struct vbd_worker *vbd_fabric_least_used_worker(const struct vbd_fabric *fabric)
 	} used[VBD_WORKERS_MAX] = {0};
 	unsigned int least = 0;
 
-	vbd_list_for_each (link, &fabric->cqs) {
-		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
-
+	vbd_list_for_each_of (const struct vbd_cq, cq, link, &fabric->cqs) {
 		used[cq->worker->number].queue_pairs += cq->connections;
 		used[cq->worker->number].cqs++;
 	}
@@ -116,8 +102,8 @@ static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *dev
 	status = vbd_fabric_new_cq(fabric, device, worker, depth_cqe, &cq, err);
 	if (status)
 		return status;
-	if (fabric->ops->cq_made)
-		fabric->ops->cq_made(cq, fabric->ops_arg);
+	if (fabric->ops->made)
+		fabric->ops->made(VBD_PV_CQ, cq->id, cq, fabric->ops_arg);
 	*ret_cq = cq;
 	return VBD_OK;
 }
@@ -126,13 +112,14 @@ enum vbd_status vbd_fabric_admit_on(struct vbd_fabric *fabric, struct vbd_device
 	struct vbd_worker *worker, uint32_t cqe, struct vbd_cq **ret_cq, struct vbd_error *err)
 {
 	enum vbd_status status;
-	struct vbd_cq *cq = NULL;
+	struct vbd_cq *cq;
 
-	vbd_list_for_each (link, &fabric->cqs) {
-		cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
-		if (cq->device == device && cq->worker == worker && !cq->asked_for &&
-			vbd_cq_admit(cq, cqe))
-			goto admitted;
+	vbd_list_for_each_of (struct vbd_cq, each, link, &fabric->cqs) {
+		if (each->device != device || each->worker != worker || each->asked_for ||
+			!vbd_cq_admit(each, cqe))
+			continue;
+		*ret_cq = each;
+		return VBD_OK;
 	}
 	status = make_cq(fabric, device, worker, cqe, &cq, err);
 	if (status)
@@ -141,7 +128,6 @@ enum vbd_status vbd_fabric_admit_on(struct vbd_fabric *fabric, struct vbd_device
 		return vbd_error_set(err, VBD_E_DEVICE_LIMIT,
 			"device %s made a CQ of %u entries; %u were requested", device->name,
 			cq->capacity_cqe, cqe);
-admitted:
 	*ret_cq = cq;
 	return VBD_OK;
 }
@@ -173,16 +159,13 @@ void vbd_fabric_cq_totals(const struct vbd_fabric *fabric, const struct vbd_devi
 {
 	struct vbd_cq_totals totals = {0};
 
-	vbd_list_for_each (link, &fabric->devices) {
-		const struct vbd_device *each = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (const struct vbd_device, each, link, &fabric->devices) {
 		if (device && each != device)
 			continue;
 		totals.completions += each->ended_cq_completions;
 		totals.error_completions += each->ended_cq_error_completions;
 	}
-	vbd_list_for_each (link, &fabric->cqs) {
-		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+	vbd_list_for_each_of (const struct vbd_cq, cq, link, &fabric->cqs) {
 		uint64_t high_water = vbd_counter_get(&cq->high_water);
 
 		if (device && cq->device != device)
@@ -196,11 +179,6 @@ void vbd_fabric_cq_totals(const struct vbd_fabric *fabric, const struct vbd_devi
 			totals.high_water_cqe = high_water;
 	}
 	*ret_totals = totals;
-}
-
-static struct vbd_srq_cq *srq_cq_of_link(struct vbd_link *link)
-{
-	return VBD_CONTAINER_OF(link, struct vbd_srq_cq, link);
 }
 
 /* Another CQ, with room for the receives of the SRQ and for @cqe more. */
@@ -237,16 +215,16 @@ enum vbd_status vbd_srq_cqs_admit(struct vbd_fabric *fabric, struct vbd_srq *srq
 		*ret_cq = srq->cq;
 		return srq->cq->asked_for ? vbd_fabric_admit_in(srq->cq, cqe, err) : VBD_OK;
 	}
-	vbd_list_for_each (link, &srq->more_cqs) {
-		more = srq_cq_of_link(link);
-		if (vbd_cq_admit(more->cq, cqe))
-			goto admitted;
+	vbd_list_for_each_of (struct vbd_srq_cq, each, link, &srq->more_cqs) {
+		if (!more && vbd_cq_admit(each->cq, cqe))
+			more = each;
 	}
-	status = add_srq_cq(fabric, srq, cqe, &more, err);
-	if (status)
-		return status;
-	(void)vbd_cq_admit(more->cq, cqe);
-admitted:
+	if (!more) {
+		status = add_srq_cq(fabric, srq, cqe, &more, err);
+		if (status)
+			return status;
+		(void)vbd_cq_admit(more->cq, cqe);
+	}
 	more->users++;
 	*ret_cq = more->cq;
 	return VBD_OK;
@@ -254,9 +232,7 @@ admitted:
 
 void vbd_srq_cqs_left(struct vbd_srq *srq, const struct vbd_cq *cq)
 {
-	vbd_list_for_each (link, &srq->more_cqs) {
-		struct vbd_srq_cq *more = srq_cq_of_link(link);
-
+	vbd_list_for_each_of (struct vbd_srq_cq, more, link, &srq->more_cqs) {
 		if (more->cq != cq || --more->users > 0)
 			continue;
 		vbd_cq_release(more->cq, srq->depth);
@@ -267,6 +243,6 @@ void vbd_srq_cqs_left(struct vbd_srq *srq, const struct vbd_cq *cq)
 
 void vbd_srq_cqs_forget(struct vbd_srq *srq)
 {
-	vbd_list_for_each (link, &srq->more_cqs)
-		free(srq_cq_of_link(link));
+	vbd_list_for_each_of (struct vbd_srq_cq, more, link, &srq->more_cqs)
+		free(more);
 }

@@ -19,11 +19,14 @@
 /* Upward calls of the devices; their argument is the fabric. */
 extern const struct vbd_device_ops vbd_fabric_device_ops;
 
+/** vbd_fabric_open_done - an open of @device is back; @arg: the fabric */
+void vbd_fabric_open_done(struct vbd_device *device, void *arg);
+
 /** vbd_fabric_remove_cq_if_idle - begin to remove @cq, unless a queue pair or SRQ uses it */
 void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq);
 
 /** vbd_ports_ask - something has happened to the ports of @device, or to their interfaces */
-void vbd_ports_ask(struct vbd_calls *calls, struct vbd_device *device);
+void vbd_ports_ask(struct vbd_device *device);
 
 /** vbd_interfaces_ask - an interface or an address has changed */
 void vbd_interfaces_ask(struct vbd_fabric *fabric);

@@ -15,7 +15,7 @@
 #define VBD_RDMA_FABRIC_GOODBYE_H
 
 #include "base/clock.h"
-#include "rdma/data/calls.h"
+#include "rdma/device/calls.h"
 #include "rdma/names/wr_id.h"
 
 struct rdma_cm_id;

@@ -14,66 +14,50 @@
 /* The time to ask again. Soft-RoCE and siw report all changes of ports and interfaces by events. */
 #define AGE_NS (10 * VBD_NS_PER_S)
 
-struct asking {
-	struct vbd_call call;
-	struct vbd_device *device; /* with a reference */
-	uint8_t cm_port_num;
-	uint64_t cm_messages; /* that came in at this port: see rdma/device/port_counters.h */
-	struct vbd_port *ports;
-	struct vbd_error error;
-};
-
 /* Call thread. */
 static void ask_ports_work(struct vbd_call *call)
 {
-	struct asking *asking = VBD_CONTAINER_OF(call, struct asking, call);
+	struct vbd_device *device = VBD_CONTAINER_OF(call, struct vbd_device, call);
+	struct vbd_ports_answer *answer = &device->ports_answer;
 
-	asking->ports = vbd_device_ask_ports(
-		asking->device->context, asking->device->attr.phys_port_cnt, &asking->error);
-	asking->cm_messages = vbd_cm_messages_in(asking->device, asking->cm_port_num);
+	answer->ports =
+		vbd_device_ask_ports(device->context, device->attr.phys_port_cnt, &answer->error);
+	answer->cm_messages = vbd_cm_messages_in(device, answer->cm_port_num);
 }
 
 static void on_ports_read(struct vbd_call *call)
 {
-	struct asking *asking = VBD_CONTAINER_OF(call, struct asking, call);
-	struct vbd_device *device = asking->device;
-	struct vbd_port *unused = asking->ports;
+	struct vbd_device *device = VBD_CONTAINER_OF(call, struct vbd_device, call);
+	const struct vbd_ports_answer *answer = &device->ports_answer;
+	struct vbd_port *unused = answer->ports;
 
 	device->ports_asked = false;
 	/* The answer may be older than the last event. */
 	if (device->ports_owed) {
-		vbd_ports_ask(call->calls, device);
+		vbd_ports_ask(device);
 	} else if (unused) {
 		unused = device->ports;
-		device->ports = asking->ports;
-		device->ports_error = asking->error;
-		vbd_cm_silence_counted(device, asking->cm_messages);
+		device->ports = answer->ports;
+		device->ports_error = answer->error;
+		vbd_cm_silence_counted(device, answer->cm_messages);
 	} else {
 		device->ports_owed = true;
 	}
-	vbd_device_unref(device);
 	free(unused);
-	free(asking);
+	vbd_device_unref(device);
 }
 
-void vbd_ports_ask(struct vbd_calls *calls, struct vbd_device *device)
+void vbd_ports_ask(struct vbd_device *device)
 {
-	struct asking *asking;
-
 	device->ports_owed = true;
 	if (device->ports_asked || device->state != VBD_DEVICE_PRESENT)
-		return;
-	asking = calloc(1, sizeof(*asking));
-	if (!asking)
 		return;
 	device->ports_owed = false;
 	device->ports_asked = true;
 	vbd_device_ref(device);
-	asking->device = device;
-	asking->cm_port_num = device->cm_port_num;
-	asking->call.work = ask_ports_work;
-	asking->call.done = on_ports_read;
-	vbd_call_start(calls, &asking->call, VBD_LANE_PEER);
+	device->ports_answer = (struct vbd_ports_answer){.cm_port_num = device->cm_port_num};
+	device->call = (struct vbd_call){.work = ask_ports_work, .done = on_ports_read};
+	vbd_call_start(device->calls, &device->call, VBD_LANE_PEER);
 }
 
 /* Call thread. */
@@ -126,11 +110,9 @@ void vbd_fabric_check_network(struct vbd_fabric *fabric, uint64_t now_ns)
 		fabric->network_at_ns = now_ns;
 	if (old || fabric->interfaces_owed)
 		vbd_interfaces_ask(fabric);
-	vbd_list_for_each (link, &fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices) {
 		if (old || device->ports_owed || vbd_cm_is_silent(device))
-			vbd_ports_ask(fabric->calls, device);
+			vbd_ports_ask(device);
 	}
 }
 
@@ -204,8 +186,7 @@ static bool find_serving_device(const struct vbd_fabric *fabric, const struct if
 	bool any = false, served = false;
 
 	list[0] = '\0';
-	vbd_list_for_each (link, &fabric->devices) {
-		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+	vbd_list_for_each_of (const struct vbd_device, device, link, &fabric->devices) {
 		struct vbd_gid *gids;
 		size_t count;
 

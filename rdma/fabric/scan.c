@@ -9,64 +9,30 @@
 #include "rdma/device/pd.h"
 #include "rdma/provider/provider.h"
 
-struct opening {
-	struct vbd_call call;
-	struct vbd_fabric *fabric;
-	struct vbd_device *device;
-	struct vbd_opened opened;
-};
-
 static bool is_not_removed(const struct vbd_device *device)
 {
 	return device->state != VBD_DEVICE_REMOVED;
-}
-
-/* Call thread. */
-static void open_device_work(struct vbd_call *call)
-{
-	struct opening *opening = VBD_CONTAINER_OF(call, struct opening, call);
-
-	vbd_device_open(
-		opening->device->uverbs_name, opening->device->transport_type, &opening->opened);
 }
 
 static void announce_device(struct vbd_fabric *fabric, struct vbd_device *device)
 {
 	if (device->pd) {
 		device->pd->id = ++fabric->last_pd_id;
-		vbd_list_append(&fabric->pds, &device->pd->fabric_link);
-		if (fabric->ops->pd_made)
-			fabric->ops->pd_made(device->pd, fabric->ops_arg);
+		if (fabric->ops->made)
+			fabric->ops->made(VBD_PV_PD, device->pd->id, device->pd, fabric->ops_arg);
 	}
 	if (fabric->ops->device_added)
 		fabric->ops->device_added(device, fabric->ops_arg);
 }
 
-static void on_device_opened(struct vbd_call *call)
+void vbd_fabric_open_done(struct vbd_device *device, void *arg)
 {
-	struct opening *opening = VBD_CONTAINER_OF(call, struct opening, call);
-	struct vbd_device *device = opening->device;
+	struct vbd_fabric *fabric = arg;
 
-	if (opening->fabric->ending || device->gone)
-		vbd_device_give_up(device, &opening->opened);
-	else if (vbd_device_opened(device, &opening->opened))
-		announce_device(opening->fabric, device);
-	free(opening);
-}
-
-static void begin_open_device(struct vbd_fabric *fabric, struct vbd_device *device)
-{
-	struct opening *opening = calloc(1, sizeof(*opening));
-
-	if (!opening || !vbd_device_begin_open(device)) {
-		free(opening);
-		return;
-	}
-	opening->fabric = fabric;
-	opening->device = device;
-	opening->call.work = open_device_work;
-	opening->call.done = on_device_opened;
-	vbd_call_start(fabric->calls, &opening->call, VBD_LANE_PEER);
+	if (fabric->ending || device->gone)
+		vbd_device_give_up(device);
+	else if (vbd_device_opened(device))
+		announce_device(fabric, device);
 }
 
 static const struct vbd_pv_device *find_in_scan(
@@ -110,36 +76,33 @@ static void take_new_names(struct vbd_fabric *fabric)
 {
 	bool renamed = false;
 
-	vbd_list_for_each (link, &fabric->devices)
-		renamed |= take_new_name(
-			VBD_CONTAINER_OF(link, struct vbd_device, link), &fabric->scan);
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices)
+		renamed |= take_new_name(device, &fabric->scan);
 	if (renamed && fabric->ops->devices_renamed)
 		fabric->ops->devices_renamed(fabric->ops_arg);
-	vbd_list_for_each (link, &fabric->devices)
-		VBD_CONTAINER_OF(link, struct vbd_device, link)->name_before[0] = '\0';
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices)
+		device->name_before[0] = '\0';
 }
 
 static void add_device(struct vbd_fabric *fabric, const struct vbd_pv_device *found)
 {
 	struct vbd_device *device;
 
-	vbd_list_for_each (link, &fabric->devices) {
-		device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-		if (is_not_removed(device) && strcmp(device->name, found->name) == 0) {
-			fabric->rescan_owed |= device->state == VBD_DEVICE_REMOVING || device->gone;
+	vbd_list_for_each_of (const struct vbd_device, each, link, &fabric->devices) {
+		if (is_not_removed(each) && strcmp(each->name, found->name) == 0) {
+			fabric->rescan_owed |= each->state == VBD_DEVICE_REMOVING || each->gone;
 			return;
 		}
 	}
-	device = vbd_device_create(++fabric->last_device_id, found, &vbd_fabric_device_ops, fabric);
+	device = vbd_device_create(
+		++fabric->last_device_id, found, fabric->calls, &vbd_fabric_device_ops, fabric);
 	if (device)
 		vbd_list_append(&fabric->devices, &device->link);
 }
 
 static void compare_devices(struct vbd_fabric *fabric)
 {
-	vbd_list_for_each (link, &fabric->devices) {
-		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices) {
 		if (is_not_removed(device) && !find_in_scan(device, &fabric->scan))
 			vbd_fabric_remove_device(fabric, device);
 	}
@@ -147,8 +110,8 @@ static void compare_devices(struct vbd_fabric *fabric)
 	fabric->rescan_owed = false;
 	for (size_t i = 0; i < fabric->scan.count; i++)
 		add_device(fabric, &fabric->scan.found[i]);
-	vbd_list_for_each (link, &fabric->devices)
-		begin_open_device(fabric, VBD_CONTAINER_OF(link, struct vbd_device, link));
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices)
+		vbd_device_begin_open(device);
 }
 
 /* Call thread. */
@@ -216,8 +179,8 @@ bool vbd_fabric_is_scanning(const struct vbd_fabric *fabric)
 {
 	bool scanning = fabric->scan.under_way;
 
-	vbd_list_for_each (link, &fabric->devices)
-		scanning |= VBD_CONTAINER_OF(link, struct vbd_device, link)->opening;
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices)
+		scanning |= device->opening;
 	return scanning;
 }
 
@@ -225,9 +188,7 @@ bool vbd_fabric_lacks(const struct vbd_fabric *fabric)
 {
 	bool lacks = !fabric->cm_channel || fabric->scan.failed;
 
-	vbd_list_for_each (link, &fabric->devices) {
-		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
+	vbd_list_for_each_of (const struct vbd_device, device, link, &fabric->devices) {
 		lacks |= device->state == VBD_DEVICE_FAILED || device->state == VBD_DEVICE_OPENING;
 	}
 	return lacks;

@@ -12,17 +12,16 @@ enum vbd_status vbd_fabric_make_pd(struct vbd_fabric *fabric, struct vbd_device 
 	if (status)
 		return status;
 	(*ret_pd)->id = ++fabric->last_pd_id;
-	vbd_list_append(&fabric->pds, &(*ret_pd)->fabric_link);
 	return VBD_OK;
 }
 
 struct vbd_pd *vbd_fabric_pd(const struct vbd_fabric *fabric, uint64_t id)
 {
-	vbd_list_for_each (link, &fabric->pds) {
-		struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
-
-		if (pd->id == id)
-			return pd;
+	vbd_list_for_each_of (struct vbd_device, device, link, &fabric->devices) {
+		vbd_list_for_each_of (struct vbd_pd, pd, link, &device->pds) {
+			if (id && pd->id == id && !pd->delete_pending)
+				return pd;
+		}
 	}
 	return NULL;
 }
@@ -70,9 +69,7 @@ enum vbd_status vbd_fabric_make_cq(struct vbd_fabric *fabric, struct vbd_device 
 
 struct vbd_cq *vbd_fabric_cq(const struct vbd_fabric *fabric, uint64_t id)
 {
-	vbd_list_for_each (link, &fabric->cqs) {
-		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
-
+	vbd_list_for_each_of (struct vbd_cq, cq, link, &fabric->cqs) {
 		if (cq->id == id && !cq->removing && !cq->deleted)
 			return cq;
 	}
@@ -166,9 +163,7 @@ enum vbd_status vbd_fabric_add_srq(
 
 struct vbd_srq *vbd_fabric_srq(const struct vbd_fabric *fabric, uint64_t id)
 {
-	vbd_list_for_each (link, &fabric->srqs) {
-		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
-
+	vbd_list_for_each_of (struct vbd_srq, srq, link, &fabric->srqs) {
 		if (srq->id == id && !srq->removing)
 			return srq;
 	}
@@ -221,9 +216,7 @@ void vbd_resources_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq)
 
 void vbd_resources_srq_runs_low(struct vbd_fabric *fabric, const struct ibv_srq *ibv_srq)
 {
-	vbd_list_for_each (link, &fabric->srqs) {
-		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
-
+	vbd_list_for_each_of (struct vbd_srq, srq, link, &fabric->srqs) {
 		if (srq->srq == ibv_srq)
 			vbd_srq_on_limit_event(srq);
 	}
@@ -231,38 +224,22 @@ void vbd_resources_srq_runs_low(struct vbd_fabric *fabric, const struct ibv_srq 
 
 void vbd_resources_device_removing(struct vbd_fabric *fabric, const struct vbd_device *device)
 {
-	vbd_list_for_each (link, &fabric->srqs) {
-		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
-
+	vbd_list_for_each_of (struct vbd_srq, srq, link, &fabric->srqs) {
 		if (srq->pd->device != device)
 			continue;
-		if (fabric->ops->srq_gone)
-			fabric->ops->srq_gone(srq, fabric->ops_arg);
+		if (fabric->ops->gone)
+			fabric->ops->gone(VBD_PV_SRQ, srq->id, fabric->ops_arg);
 		vbd_fabric_delete_srq(srq);
 	}
-	vbd_list_for_each (link, &fabric->pds) {
-		struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
-
-		if (pd->device == device && !pd->is_default)
+	vbd_list_for_each_of (struct vbd_pd, pd, link, &device->pds) {
+		if (!pd->is_default)
 			vbd_pd_revoke(pd);
-	}
-}
-
-void vbd_resources_device_removed(struct vbd_fabric *fabric, const struct vbd_device *device)
-{
-	vbd_list_for_each (link, &fabric->pds) {
-		struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
-
-		if (pd->device == device)
-			vbd_pd_destroy(pd);
 	}
 }
 
 void vbd_resources_abandon(struct vbd_fabric *fabric, const struct vbd_device *device)
 {
-	vbd_list_for_each (link, &fabric->srqs) {
-		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
-
+	vbd_list_for_each_of (struct vbd_srq, srq, link, &fabric->srqs) {
 		if (srq->pd->device != device)
 			continue;
 		srq->worker = NULL;
@@ -270,10 +247,8 @@ void vbd_resources_abandon(struct vbd_fabric *fabric, const struct vbd_device *d
 		fabric->srqs_bytes -= srq->mem.size_bytes;
 		vbd_srq_destroy(srq);
 	}
-	vbd_list_for_each (link, &fabric->pds) {
-		struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
-
-		if (pd->device == device && !pd->is_default)
+	vbd_list_for_each_of (struct vbd_pd, pd, link, &device->pds) {
+		if (!pd->is_default && !pd->delete_pending)
 			vbd_pd_destroy(pd);
 	}
 }

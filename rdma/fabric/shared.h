@@ -83,7 +83,6 @@ void vbd_fabric_delete_srq(struct vbd_srq *srq);
 
 /* For the fabric only. */
 void vbd_resources_device_removing(struct vbd_fabric *fabric, const struct vbd_device *device);
-void vbd_resources_device_removed(struct vbd_fabric *fabric, const struct vbd_device *device);
 void vbd_resources_abandon(struct vbd_fabric *fabric, const struct vbd_device *device);
 void vbd_resources_srq_runs_low(struct vbd_fabric *fabric, const struct ibv_srq *ibv_srq);
 void vbd_resources_srq_limit_seen(struct vbd_srq *srq);

@@ -72,7 +72,6 @@ void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_accoun
 {
 	*qp = (struct vbd_qp){
 		.ops = ops, .fabric = fabric, .account = account, .owner_id = owner_id};
-	vbd_list_init(&qp->in_fabric.link);
 	vbd_list_init(&qp->transfers);
 }
 
@@ -200,7 +199,7 @@ static struct ibv_qp *take_ibv_qp(struct vbd_qp *qp)
 	if (!ibv_qp)
 		return NULL;
 	qp->ops->before_destroy(qp);
-	vbd_list_remove(&qp->in_fabric.link);
+	vbd_list_remove(&qp->channel->fabric_link);
 	qp->ibv_qp = NULL;
 	return ibv_qp;
 }
@@ -270,11 +269,28 @@ static void on_channel_message(void *owner, struct vbd_recv_slot *slot)
 		qp->reader_ops->on_message(qp->reader, slot);
 }
 
+static void on_async_event(void *owner, int type)
+{
+	struct vbd_qp *qp = owner;
+
+	qp->ops->on_async(qp, type);
+}
+
+static void check_qp(void *owner)
+{
+	struct vbd_qp *qp = owner;
+
+	if (qp->ops->check)
+		qp->ops->check(qp);
+}
+
 const struct vbd_channel_owner_ops vbd_qp_channel_ops = {
 	.on_error = on_channel_error,
 	.on_quiesced = on_channel_quiesced,
 	.on_command_back = on_command_back,
 	.on_message = on_channel_message,
+	.on_async = on_async_event,
+	.check = check_qp,
 };
 
 void vbd_qp_release_message(struct vbd_qp *qp, struct vbd_recv_slot *slot)

@@ -104,7 +104,6 @@ struct vbd_qp {
 	struct ibv_qp *ibv_qp;	     /* NULL once a drain was forced */
 	uint32_t
 		peer_recv_size_bytes; /* of each receive of the peer, as told by hand; 0: unknown */
-	struct vbd_fabric_qp in_fabric; /* listed while ibv_qp is not NULL */
 
 	/* Kept after vbd_qp_release(). */
 	uint64_t cq_id; /* 0 until a CQ is chosen */

@@ -185,21 +185,6 @@ static enum vbd_status explain_refused_qp(const struct vbd_qp *qp,
 	return vbd_error_failure(why->status);
 }
 
-static void on_async_event(struct vbd_fabric_qp *in_fabric, int type)
-{
-	struct vbd_qp *qp = VBD_CONTAINER_OF(in_fabric, struct vbd_qp, in_fabric);
-
-	qp->ops->on_async(qp, type);
-}
-
-static void check_qp(struct vbd_fabric_qp *in_fabric)
-{
-	struct vbd_qp *qp = VBD_CONTAINER_OF(in_fabric, struct vbd_qp, in_fabric);
-
-	if (qp->ops->check)
-		qp->ops->check(qp);
-}
-
 static enum ibv_qp_type qp_type_of(enum vbd_qp_transport transport)
 {
 	switch (transport) {
@@ -261,12 +246,7 @@ enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_error *err)
 	channel->qp = qp->ibv_qp;
 	channel->qpn = qp->ibv_qp->qp_num;
 	qp->info = (struct vbd_qp_info){.state = IBV_QPS_RESET, .lqpn = qp->ibv_qp->qp_num};
-	qp->in_fabric.device = qp->device;
-	qp->in_fabric.cq = channel->cq;
-	qp->in_fabric.lqpn = qp->info.lqpn;
-	qp->in_fabric.on_async = on_async_event;
-	qp->in_fabric.check = check_qp;
-	vbd_list_append(&qp->fabric->qps, &qp->in_fabric.link);
+	vbd_list_append(&qp->fabric->channels, &channel->fabric_link);
 	return VBD_OK;
 }
 

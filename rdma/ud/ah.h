@@ -7,8 +7,8 @@
 #ifndef VBD_RDMA_UD_AH_H
 #define VBD_RDMA_UD_AH_H
 
-#include "rdma/data/calls.h"
 #include "rdma/data/channel.h"
+#include "rdma/device/calls.h"
 
 #include <infiniband/verbs.h>
 

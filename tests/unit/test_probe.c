@@ -63,10 +63,18 @@ static void acknowledge(const struct probing *probing)
 	rig_settle(probing->rc->rig);
 }
 
+static void set_due(const struct probing *probing, uint64_t due_ns)
+{
+	struct vbd_heap *heap = &worker_of(probing)->probes;
+
+	vbd_heap_remove(heap, &probing->probe->due);
+	vbd_heap_add(heap, &probing->probe->due, due_ns);
+}
+
 /* Lets the interval pass. */
 static void come_due(const struct probing *probing)
 {
-	probing->probe->due_ns = 1;
+	set_due(probing, 1);
 	vbd_probes_run_due(worker_of(probing));
 	rig_settle(probing->rc->rig);
 }
@@ -154,7 +162,7 @@ RIG_TEST(test_probe__an_interval_wakes_the_worker_and_none_does_not)
 	assert_int_equal(fake_sends(qp_of(&probing)), 0);
 	vbd_probes_run_due(worker_of(&probing));
 	assert_int_equal(fake_sends(qp_of(&probing)), 0);
-	probing.probe->due_ns = 1;
+	set_due(&probing, 1);
 	assert_int_equal(vbd_worker_wait_ms(worker), 0);
 	come_due(&probing);
 	assert_int_equal(fake_sends(qp_of(&probing)), 1);
@@ -173,19 +181,19 @@ RIG_TEST(test_probe__the_next_is_due_an_interval_after_the_last_and_missed_ones_
 	connect_and_begin(&probing, rig, 0, HOUR_NS);
 	acknowledge(&probing);
 	due_ns = vbd_clock_mono_ns() - 1000;
-	probing.probe->due_ns = due_ns;
+	set_due(&probing, due_ns);
 	vbd_probes_run_due(worker_of(&probing));
 	assert_counts(probing.probe, 2, 1, 0);
-	assert_int_equal(probing.probe->due_ns, due_ns + HOUR_NS);
+	assert_int_equal(probing.probe->due.key, due_ns + HOUR_NS);
 	acknowledge(&probing);
 
 	probing.probe->interval_ns = 1000;
-	probing.probe->due_ns = 1;
+	set_due(&probing, 1);
 	before_ns = vbd_clock_mono_ns();
 	vbd_probes_run_due(worker_of(&probing));
 	after_ns = vbd_clock_mono_ns();
 	assert_counts(probing.probe, 3, 2, 0);
-	assert_in_range(probing.probe->due_ns, before_ns + 1000, after_ns + 1000);
+	assert_in_range(probing.probe->due.key, before_ns + 1000, after_ns + 1000);
 	vbd_probe_stop(probing.probe);
 	rig_settle(rig);
 	free(probing.probe);
@@ -506,18 +514,17 @@ RIG_TEST(test_probe__of_many_the_next_one_is_the_first_to_come_due)
 {
 	static const uint64_t intervals_ns[] = {3 * HOUR_NS, HOUR_NS, 4 * HOUR_NS, 2 * HOUR_NS};
 	struct probing probing[VBD_ARRAY_LEN(intervals_ns)];
-	const struct vbd_link *probes = NULL;
+	struct vbd_heap *probes = NULL;
 	uint64_t before_ns = 0;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(intervals_ns); i++) {
 		connect_and_begin(&probing[i], rig, 0, intervals_ns[i]);
 		probes = &worker_of(&probing[i])->probes;
 	}
-	vbd_list_for_each (link, probes) {
-		uint64_t due_ns = VBD_CONTAINER_OF(link, struct vbd_probe, due_link)->due_ns;
-
-		assert_true(due_ns > before_ns);
-		before_ns = due_ns;
+	while (probes->first) {
+		assert_true(probes->first->key > before_ns);
+		before_ns = probes->first->key;
+		vbd_heap_remove(probes, probes->first);
 	}
 	for (size_t i = 0; i < VBD_ARRAY_LEN(intervals_ns); i++)
 		vbd_probe_stop(probing[i].probe);
@@ -526,5 +533,5 @@ RIG_TEST(test_probe__of_many_the_next_one_is_the_first_to_come_due)
 		assert_int_equal(probing[i].ended, 1);
 		free(probing[i].probe);
 	}
-	assert_true(vbd_list_empty(probes));
+	assert_null(probes->first);
 }

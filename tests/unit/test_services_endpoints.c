@@ -3,7 +3,7 @@
 
 #include "daemon/drain.h"
 #include "rdma/conn/manual.h"
-#include "rdma/data/calls.h"
+#include "rdma/device/calls.h"
 #include "rdma/fabric/fabric.h"
 #include "tests/unit/slabs.h"
 #include "tests/unit/svc.h"

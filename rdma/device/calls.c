@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/data/calls.h"
+#include "rdma/device/calls.h"
 
+#include "base/clock.h"
 #include "base/log.h"
-#include "rdma/data/worker.h"
 #include "rdma/names/wr_id.h"
 #include "rdma/provider/provider.h"
 
@@ -74,7 +74,7 @@ static struct vbd_call *wait_for_call(struct vbd_call_lane *lane)
 static void send_call_back(struct vbd_calls *calls, struct vbd_call *call)
 {
 	call->running = false;
-	call->item.kind = VBD_CONTROL_CALL_DONE;
+	call->item.kind = VBD_CALL_DONE;
 	vbd_mailbox_leave(calls->control, &call->item);
 }
 
@@ -408,17 +408,4 @@ void vbd_calls_load(struct vbd_calls *calls, enum vbd_lane lane, unsigned int *r
 	*ret_queued = calls->lanes[lane].queued;
 	*ret_running = calls->lanes[lane].running;
 	(void)pthread_mutex_unlock(&calls->lock);
-}
-
-unsigned int vbd_calls_busy(struct vbd_calls *calls)
-{
-	unsigned int busy = 0;
-
-	for (unsigned int i = 0; i < VBD_LANE_COUNT; i++) {
-		unsigned int queued, running;
-
-		vbd_calls_load(calls, (enum vbd_lane)i, &queued, &running);
-		busy += queued + running;
-	}
-	return busy;
 }

@@ -10,8 +10,8 @@
  *
  * Control thread, except for `work`. Only vbd_calls_destroy() blocks.
  */
-#ifndef VBD_RDMA_DATA_CALLS_H
-#define VBD_RDMA_DATA_CALLS_H
+#ifndef VBD_RDMA_DEVICE_CALLS_H
+#define VBD_RDMA_DEVICE_CALLS_H
 
 #include "base/list.h"
 #include "base/mailbox.h"
@@ -27,6 +27,9 @@
 	X(VBD_LANE_PEER, "peer", 64, 64)                                          \
 	/* destroys objects of the kernel, which waits for all that uses them */  \
 	X(VBD_LANE_END, "end", 4, 128)
+
+/* The kind of the mailbox item of a call, which no other item of the control thread has. */
+#define VBD_CALL_DONE 1000
 
 struct rdma_cm_id;
 struct vbd_cm_tag;
@@ -94,7 +97,7 @@ const char *vbd_lane_name(enum vbd_lane lane);
 
 /**
  * vbd_calls_create - one thread for each lane; more are started when they are needed
- * @control: gets each call back as VBD_CONTROL_CALL_DONE, for vbd_call_done()
+ * @control: gets each call back as VBD_CALL_DONE, for vbd_call_done()
  *
  * Takes SIGURG of this process: it interrupts a call thread and has no other effect.
  */
@@ -163,15 +166,11 @@ bool vbd_calls_has_ended(const struct vbd_calls *calls, uint64_t number);
  */
 void vbd_calls_check(struct vbd_calls *calls, uint64_t now_ns);
 
-/** vbd_call_done - the notification VBD_CONTROL_CALL_DONE with @item */
+/** vbd_call_done - the mailbox item of kind VBD_CALL_DONE is @item */
 void vbd_call_done(struct vbd_mailbox_item *item);
 
 /** vbd_calls_load - calls of a lane that wait for a thread, and calls that run */
 void vbd_calls_load(struct vbd_calls *calls, enum vbd_lane lane, unsigned int *ret_queued,
 	unsigned int *ret_running);
-
-/** vbd_calls_busy - the calls of all lanes whose notification has not been sent yet; for tests,
- * which wait for it */
-unsigned int vbd_calls_busy(struct vbd_calls *calls);
 
 #endif
