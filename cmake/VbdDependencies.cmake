@@ -7,7 +7,7 @@ find_package(Threads REQUIRED)
 pkg_check_modules(IBVERBS REQUIRED IMPORTED_TARGET GLOBAL libibverbs>=1.14)
 pkg_check_modules(RDMACM REQUIRED IMPORTED_TARGET GLOBAL librdmacm>=1.3)
 pkg_check_modules(MNL REQUIRED IMPORTED_TARGET GLOBAL libmnl>=1.0.4)
-# api/http/wire.c goes by how the library leaves a parsed head: 0.9.75 and 1.0.1 were tried.
+# 0.9.75 and 1.0.1 were tried.
 pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET GLOBAL "libmicrohttpd>=0.9.75" "libmicrohttpd<1.1")
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET GLOBAL jansson>=2.14)
 pkg_check_modules(UV REQUIRED IMPORTED_TARGET GLOBAL libuv>=1.44)

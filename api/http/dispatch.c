@@ -4,7 +4,6 @@
 #include "api/http/idempotency.h"
 #include "api/http/problem.h"
 #include "api/http/waiter.h"
-#include "api/http/wire.h"
 #include "base/clock.h"
 #include "daemon/core/quota.h"
 
@@ -65,7 +64,7 @@ static char *take_authority(struct vbd_request *req, char *target)
 static enum vbd_status parse_target(
 	struct vbd_request *req, const char *method, char *target, struct vbd_error *err)
 {
-	if (!vbd_wire_is_token(method, strlen(method)))
+	if (!vbd_is_token(method, strlen(method)))
 		return vbd_error_hint(err,
 			vbd_error_set(err, VBD_E_MALFORMED_REQUEST,
 				"the method has characters that no method may have"),

@@ -2,10 +2,16 @@
 #include "api/http/header.h"
 
 #include "api/http/request.h"
+#include "base/text.h"
 
 #include <strings.h>
 
-enum requests { ALL, POST, WAIT, PART, STREAM };
+#define HINT_FIELD  "Put nothing but a colon behind a header's name, and only text behind that."
+#define HINT_ONCE   "Send the header once."
+#define HINT_HOST   "Send one Host: the name or address of verbsd, and its port."
+#define HINT_LENGTH "Send one Content-Length in digits, or Transfer-Encoding: chunked, not both."
+
+enum requests { ALL, FRAME, POST, WAIT, PART, STREAM };
 
 #define TWICE_ONE(name)	 "there is more than one " name
 #define TWICE_LIST(name) NULL
@@ -27,7 +33,12 @@ const char *vbd_header_name(enum vbd_header header)
 	return rows[header].name;
 }
 
-enum vbd_header vbd_header_find(const char *name, size_t name_bytes)
+bool vbd_is_token(const char *text, size_t len_bytes)
+{
+	return len_bytes && vbd_text_has_only(text, len_bytes, "!#$%&'*+-.^_`|~");
+}
+
+static enum vbd_header find_header(const char *name, size_t name_bytes)
 {
 	unsigned int i = 0;
 
@@ -37,15 +48,117 @@ enum vbd_header vbd_header_find(const char *name, size_t name_bytes)
 	return (enum vbd_header)i;
 }
 
-const char *vbd_header_twice(enum vbd_header header)
+static enum vbd_status refuse(struct vbd_error *err, const char *hint, const char *text)
 {
-	return rows[header].twice;
+	return vbd_error_hint(err, vbd_error_set(err, VBD_E_MALFORMED_REQUEST, "%s", text), hint);
 }
+
+static bool is_field_value(const char *text, size_t len_bytes)
+{
+	for (size_t i = 0; i < len_bytes; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if ((c < ' ' && c != '\t') || c == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+/* Several lines of a list mean the same as one line with all members (RFC 9110, 5.3). */
+static bool keep_value(char **kept, const char *value, size_t len_bytes)
+{
+	char *before = *kept;
+
+	if (!before)
+		*kept = strndup(value, len_bytes);
+	else if (asprintf(kept, "%s, %.*s", before, (int)len_bytes, value) < 0)
+		*kept = NULL;
+	free(before);
+	return *kept;
+}
+
+enum vbd_status vbd_headers_add(struct vbd_request *req, const char *name, size_t name_bytes,
+	const char *value, size_t value_bytes, struct vbd_error *err)
+{
+	enum vbd_header header = find_header(name, name_bytes);
+
+	if (header == VBD_HEADER_COUNT && !vbd_is_token(name, name_bytes))
+		return refuse(err, HINT_FIELD, "the name of a header is not a token");
+	if (!is_field_value(value, value_bytes))
+		return refuse(err, HINT_FIELD, "the value of a header has control characters");
+	if (header == VBD_HEADER_COUNT)
+		return VBD_OK;
+	if (req->headers[header] && rows[header].twice)
+		return refuse(err, HINT_ONCE, rows[header].twice);
+	while (rows[header].requests != FRAME && value_bytes &&
+		(value[value_bytes - 1] == ' ' || value[value_bytes - 1] == '\t'))
+		value_bytes--;
+	return keep_value(&req->headers[header], value, value_bytes)
+		       ? VBD_OK
+		       : vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the headers");
+}
+
+/* --- the end of the request ------------------------------------------------------------------ */
+
+/* True for "gzip, chunked": "chunked" is the last coding, and stands there once. */
+static bool ends_with_chunked(const char *value)
+{
+	unsigned int chunked = 0;
+	bool last = false;
+	size_t len;
+
+	for (const char *at = vbd_header_next(value, &len); at;
+		at = vbd_header_next(at + len, &len)) {
+		last = len == strlen("chunked") && strncasecmp(at, "chunked", len) == 0;
+		chunked += last;
+	}
+	return last && chunked == 1;
+}
+
+/* RFC 9112, 6.1 and 6.3: the end is known only if "chunked" is the last coding. */
+static enum vbd_status frame_by_coding(
+	struct vbd_request *req, const char *coding, bool http_1_1, struct vbd_error *err)
+{
+	if (!http_1_1)
+		return refuse(err, HINT_LENGTH, "HTTP/1.0 has no Transfer-Encoding");
+	if (req->headers[VBD_HEADER_CONTENT_LENGTH])
+		return refuse(
+			err, HINT_LENGTH, "there are both Content-Length and Transfer-Encoding");
+	req->content_bytes = UINT64_MAX;
+	if (strcasecmp(coding, "chunked") == 0)
+		return VBD_OK;
+	if (ends_with_chunked(coding))
+		return vbd_error_set(err, VBD_E_NOT_IMPLEMENTED,
+			"the Transfer-Encoding has more than 'chunked'");
+	return refuse(err, HINT_LENGTH, "the Transfer-Encoding is not exactly 'chunked'");
+}
+
+enum vbd_status vbd_headers_frame(struct vbd_request *req, bool http_1_1, struct vbd_error *err)
+{
+	const char *length = req->headers[VBD_HEADER_CONTENT_LENGTH];
+	const char *coding = req->headers[VBD_HEADER_TRANSFER_ENCODING];
+
+	req->content_bytes = 0;
+	if (http_1_1 && !req->headers[VBD_HEADER_HOST])
+		return refuse(err, HINT_HOST, "the Host is missing");
+	if (coding)
+		return frame_by_coding(req, coding, http_1_1, err);
+	if (!length)
+		return VBD_OK;
+	if (!*length || strspn(length, "0123456789") != strlen(length) || strlen(length) > 19)
+		return refuse(err, HINT_LENGTH,
+			"the Content-Length is not a decimal number of at most 19 digits");
+	req->content_bytes = strtoull(length, NULL, 10);
+	return VBD_OK;
+}
+
+/* --- requests and fields --------------------------------------------------------------------- */
 
 bool vbd_header_applies(enum vbd_header header, const struct vbd_request *req)
 {
 	switch (rows[header].requests) {
 	case ALL:
+	case FRAME:
 		return true;
 	case POST:
 		return req->method == VBD_METHOD_POST;

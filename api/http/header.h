@@ -2,9 +2,8 @@
 /*
  * Header fields. A row of the list below is for each one that verbsd reads. It gives the requests
  * that honour a field: for any other request the field is absent, and a field without a row is
- * ignored. docs/http.md has the table for users, and a test walks it.
- *
- * Content-Length, Transfer-Encoding and Connection are of the wire (wire.h) and of libmicrohttpd.
+ * ignored. docs/http.md has the table for users, and a test walks it. Connection is
+ * libmicrohttpd's.
  *
  * Any thread for functions without a request, else the control thread; nothing here blocks.
  */
@@ -17,14 +16,16 @@ struct vbd_request;
 
 /*
  * X(SYMBOL, name, lines, requests, check)
- * lines:    ONE: a second line is refused; LIST: several lines are one list (RFC 9110, 5.3)
- * requests: ALL; POST; WAIT: those that vbd_route_waits(); PART: GET of bytes, not HEAD (RFC 9110,
- *           14.2); STREAM: that of events
- * check:    of header.c: refuses a request for the field; NULL: others read the field
+ * lines:    ONE: a second line is refused, since one program on the way might go by the first and
+ *           verbsd by the last; LIST: several lines are one list (RFC 9110, 5.3)
+ * requests: ALL; FRAME: as ALL, and blanks behind the value count; POST; WAIT: those that
+ * vbd_route_waits(); PART: GET of bytes, not HEAD (RFC 9110, 14.2); STREAM: that of events check:
+ * of header.c: refuses a request for the field; NULL: others read the field
  */
 #define VBD_HEADER_MAP(X)                                                             \
 	X(AUTHORIZATION, "Authorization", ONE, ALL, NULL)                             \
 	X(CONTENT_ENCODING, "Content-Encoding", LIST, ALL, check_coding)              \
+	X(CONTENT_LENGTH, "Content-Length", ONE, FRAME, NULL)                         \
 	X(CONTENT_RANGE, "Content-Range", ONE, ALL, refuse_part)                      \
 	X(CONTENT_TYPE, "Content-Type", ONE, ALL, check_media_type)                   \
 	X(EXPECT, "Expect", LIST, ALL, check_expectation)                             \
@@ -38,6 +39,7 @@ struct vbd_request;
 	X(PREFER, "Prefer", LIST, WAIT, NULL)                                         \
 	X(RANGE, "Range", ONE, PART, NULL)                                            \
 	X(SEC_FETCH_SITE, "Sec-Fetch-Site", ONE, ALL, NULL)                           \
+	X(TRANSFER_ENCODING, "Transfer-Encoding", ONE, FRAME, NULL)                   \
 	X(VERBSD_IF_SERVER, "Verbsd-If-Server", ONE, ALL, NULL)                       \
 	X(X_HTTP_METHOD, "X-HTTP-Method", LIST, ALL, refuse_method)                   \
 	X(X_HTTP_METHOD_OVERRIDE, "X-HTTP-Method-Override", LIST, ALL, refuse_method) \
@@ -53,12 +55,29 @@ enum vbd_header {
 /** vbd_header_name - "If-Match" */
 const char *vbd_header_name(enum vbd_header header);
 
-/** vbd_header_find - the field of a name, in any case; VBD_HEADER_COUNT if verbsd reads no such
- * field */
-enum vbd_header vbd_header_find(const char *name, size_t name_bytes);
+/** vbd_is_token - whether a text is a token of RFC 9110, 5.6.2 */
+bool vbd_is_token(const char *text, size_t len_bytes);
 
-/** vbd_header_twice - the fault of a second line, a static string; NULL if lines form a list */
-const char *vbd_header_twice(enum vbd_header header);
+/**
+ * vbd_headers_add - take the next field of a request into its `headers`, if verbsd reads it
+ * @name: in any case; @value: its blanks at the end are left out
+ *
+ * Returns VBD_E_MALFORMED_REQUEST for a name that is no token, for control characters in the value
+ * and for a second line of a field that is no list; VBD_E_NO_MEMORY.
+ */
+enum vbd_status vbd_headers_add(struct vbd_request *req, const char *name, size_t name_bytes,
+	const char *value, size_t value_bytes, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_headers_frame - set `content_bytes` of a request that has all its headers
+ * @http_1_1: false for HTTP/1.0
+ *
+ * Returns VBD_E_MALFORMED_REQUEST if two readers could find different ends of the request, or for
+ * HTTP/1.1 without a Host; VBD_E_NOT_IMPLEMENTED for a transfer coding. The connection must be
+ * closed then, since the place where the next request begins is not known.
+ */
+enum vbd_status vbd_headers_frame(
+	struct vbd_request *req, bool http_1_1, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_header_applies - whether the request honours the field */
 bool vbd_header_applies(enum vbd_header header, const struct vbd_request *req);

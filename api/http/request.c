@@ -429,6 +429,8 @@ void vbd_request_fini(struct vbd_request *req)
 	(void)vbd_idem_delete(req->idem);
 	if (req->sink.close)
 		req->sink.close(req->sink.arg);
+	for (unsigned int i = 0; i < VBD_HEADER_COUNT; i++)
+		free(req->headers[i]);
 	json_decref(req->json);
 	vbd_faults_fini(&req->faults);
 	free(req->body);

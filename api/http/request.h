@@ -83,7 +83,7 @@ struct vbd_request {
 
 	/* For the transport and dispatch. */
 	const struct vbd_transport *transport;
-	const char *headers[VBD_HEADER_COUNT]; /* several lines as one list; NULL: absent */
+	char *headers[VBD_HEADER_COUNT]; /* of vbd_headers_add(); NULL: absent */
 	struct vbd_reply reply;
 	struct vbd_sink sink; /* of the body; only the route's `open` sets it */
 	struct vbd_idem_entry *idem;

@@ -6,13 +6,14 @@
 #include <gnutls/abstract.h>
 #include <microhttpd.h>
 
-/* Since 1.0, MHD hides folded lines, and refuses them and other bad forms itself if it is strict.
- * Before, it shows them, and wire.c refuses them with a problem. */
-#define STRICT (MHD_VERSION >= 0x01000000 ? 1 : 0)
-/* Without this flag of 1.0, MHD_add_connection() only queues the client. */
+/* Since 1.0, MHD refuses folded lines, a lone LF and NUL if it is strict. Before, it is strict only
+ * about a missing Host and spaces in the target, which verbsd refuses with a problem. */
 #if MHD_VERSION >= 0x01000000
+#define STRICTNESS MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1
+/* Without this flag of 1.0, MHD_add_connection() only queues the client. */
 #define ONE_THREAD MHD_USE_NO_THREAD_SAFETY
 #else
+#define STRICTNESS MHD_OPTION_STRICT_FOR_CLIENT, 0
 #define ONE_THREAD 0
 #endif
 /* MHD's own limit, which is never reached: there are fewer seats. */
@@ -152,10 +153,10 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 						 ONE_THREAD | (socket->tls ? MHD_USE_TLS : 0),
 		0, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, endpoint,
 		MHD_OPTION_CONNECTION_LIMIT, CLIENTS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)VBD_CLIENT_MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, STRICT,
-		MHD_OPTION_URI_LOG_CALLBACK, on_raw_target, server, MHD_OPTION_NOTIFY_COMPLETED,
-		on_request_completed, server, MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint,
-		MHD_OPTION_ARRAY, socket->tls ? tls_options : no_options, MHD_OPTION_END);
+		(size_t)VBD_CLIENT_MEMORY_BYTES, STRICTNESS, MHD_OPTION_URI_LOG_CALLBACK,
+		on_raw_target, server, MHD_OPTION_NOTIFY_COMPLETED, on_request_completed, server,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint, MHD_OPTION_ARRAY,
+		socket->tls ? tls_options : no_options, MHD_OPTION_END);
 	if (!endpoint->mhd)
 		return vbd_error_set(err, VBD_E_INTERNAL, "libmicrohttpd did not start");
 	info = MHD_get_daemon_info(endpoint->mhd, MHD_DAEMON_INFO_EPOLL_FD);

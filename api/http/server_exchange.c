@@ -39,65 +39,44 @@ struct vbd_exchange *vbd_exchange_create(
 	exchange->client = client;
 	exchange->mhd = mhd;
 	vbd_list_init(&exchange->link);
-	vbd_wire_target(&exchange->wire, target);
+	exchange->target_bytes = len;
 	drop_query_and_cookies(mhd, target);
 	vbd_client_begin(client, exchange);
 	return exchange;
 }
 
-/* Blanks behind a value are no part of it (RFC 9110, 5.5), and several lines of a list mean the
- * same as one line with all members (5.3). */
-static bool keep_header_value(
-	struct vbd_exchange *exchange, enum vbd_header header, const char *value, size_t len_bytes)
-{
-	char **kept = &exchange->values[header];
-	char *before = *kept;
-
-	while (len_bytes && (value[len_bytes - 1] == ' ' || value[len_bytes - 1] == '\t'))
-		len_bytes--;
-	if (!before)
-		*kept = strndup(value, len_bytes);
-	else if (asprintf(kept, "%s, %.*s", before, (int)len_bytes, value) < 0)
-		*kept = NULL;
-	free(before);
-	exchange->req.headers[header] = *kept;
-	return *kept;
-}
+struct head {
+	struct vbd_exchange *exchange;
+	struct vbd_error *err;
+};
 
 static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind, const char *name,
 	size_t name_bytes, const char *value, size_t value_bytes)
 {
-	struct vbd_exchange *exchange = arg;
-	enum vbd_header header = vbd_header_find(name, name_bytes);
+	const struct head *head = arg;
 
 	(void)kind;
 	if (value == no_cookies)
 		return MHD_YES;
-	if (!value)
-		value = name + name_bytes + 1;
-	vbd_wire_header(&exchange->wire, name, name_bytes, value, value_bytes);
-	if (header != VBD_HEADER_COUNT && !keep_header_value(exchange, header, value, value_bytes))
-		exchange->full = true;
-	return MHD_YES;
+	return vbd_headers_add(&head->exchange->req, name, name_bytes, value ? value : "",
+		       value_bytes, head->err) == VBD_OK
+		       ? MHD_YES
+		       : MHD_NO;
 }
 
-static enum vbd_status check_wire(struct vbd_exchange *exchange, const char *method,
-	const char *version, struct vbd_error *err)
+static enum vbd_status take_head(struct vbd_exchange *exchange, struct vbd_error *err)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(exchange->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+	struct head head = {.exchange = exchange, .err = err};
+	size_t fields = (size_t)MHD_get_connection_values_n(
+		exchange->mhd, MHD_HEADER_KIND, on_header, &head);
 
-	size_t fields;
-
-	vbd_wire_begin(&exchange->wire, method, version);
-	fields = (size_t)MHD_get_connection_values_n(
-		exchange->mhd, MHD_HEADER_KIND, on_header, exchange);
+	if (err->status != VBD_OK)
+		return err->status;
 	if ((info ? info->header_size : 0) + fields * VBD_FIELD_BYTES > VBD_HEAD_BYTES_MAX)
-		return vbd_error_head(err, exchange->wire.target_bytes);
-	if (exchange->full)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the headers");
-	return vbd_wire_end(&exchange->wire, method, info ? info->header_size : 0,
-		&exchange->req.content_bytes, err);
+		return vbd_error_head(err, exchange->target_bytes);
+	return vbd_headers_frame(&exchange->req, exchange->http_1_1, err);
 }
 
 /* MHD knows Expect with one value only; a list of that value means the same (RFC 9110, 10.1.1). */
@@ -107,7 +86,7 @@ static void send_interim(struct vbd_exchange *exchange)
 	const char *known = MHD_lookup_connection_value(
 		exchange->mhd, MHD_HEADER_KIND, vbd_header_name(VBD_HEADER_EXPECT));
 
-	if (asked && *asked && exchange->wire.http_1_1 &&
+	if (asked && *asked && exchange->http_1_1 &&
 		(!known || strcasecmp(known, "100-continue") != 0))
 		vbd_client_send(exchange->client, VBD_INTERIM);
 }
@@ -155,7 +134,8 @@ static bool begin_exchange(struct vbd_exchange *exchange, const char *method, co
 	req->transport = &vbd_server_transport;
 	req->path = exchange->path;
 	(void)snprintf(req->client, sizeof(req->client), "%s", client->name);
-	status = check_wire(exchange, method, version, &err);
+	exchange->http_1_1 = strcmp(version, MHD_HTTP_VERSION_1_0) != 0;
+	status = take_head(exchange, &err);
 	if (status == VBD_OK && server->stopping)
 		status = vbd_error_set(&err, VBD_E_STOPPING, "the server is stopping");
 	if (status == VBD_OK) {
@@ -229,7 +209,7 @@ void vbd_exchange_fail(struct vbd_exchange *exchange)
 			"request",
 			exchange->req.reply.status);
 	else
-		(void)vbd_error_head(&err, exchange->wire.target_bytes);
+		(void)vbd_error_head(&err, exchange->target_bytes);
 	vbd_client_refuse(exchange->client, &err, exchange->req.head);
 }
 
@@ -239,8 +219,6 @@ void vbd_exchange_destroy(struct vbd_exchange *exchange)
 
 	vbd_exchange_unpark(exchange);
 	vbd_request_fini(&exchange->req);
-	for (unsigned int i = 0; i < VBD_HEADER_COUNT; i++)
-		free(exchange->values[i]);
 	free(exchange);
 	vbd_client_end(client);
 }

@@ -43,7 +43,7 @@ static enum vbd_status transport_pass_fd(struct vbd_request *req, int fd, struct
 	if (!client->endpoint->is_unix)
 		return vbd_error_set(err, VBD_E_UNIX_SOCKET_ONLY,
 			"%s is connected by TCP, which carries no descriptors", client->name);
-	if (!exchange->wire.http_1_1)
+	if (!exchange->http_1_1)
 		return vbd_error_set(err, VBD_E_UNIX_SOCKET_ONLY,
 			"a client of HTTP/1.0 knows no interim answer, which has the descriptor");
 	if (req->head || send_fd(client->fd, fd))
@@ -125,7 +125,7 @@ static enum vbd_status watch_hangup(struct vbd_exchange *exchange, struct vbd_er
 {
 	struct vbd_client *client = exchange->client;
 
-	if (client->hung_up && exchange->wire.http_1_1)
+	if (client->hung_up && exchange->http_1_1)
 		vbd_client_set_deadline(client, VBD_ASK_MS);
 	return vbd_client_watch(client, err);
 }

@@ -24,7 +24,6 @@
 #define VBD_API_HTTP_SERVER_PARTS_H
 
 #include "api/http/server.h"
-#include "api/http/wire.h"
 #include "base/addr.h"
 
 #include <netinet/in.h>
@@ -192,11 +191,10 @@ struct vbd_exchange {
 	void *park_arg;
 
 	/* server_exchange.c */
-	struct vbd_wire wire;
-	char *values[VBD_HEADER_COUNT]; /* the request points to them */
-	bool full;			/* there was no memory for a value */
-	char *path;			/* raw, without the query; stored behind target */
-	char target[];			/* decoded in place */
+	bool http_1_1;
+	size_t target_bytes; /* of the raw target */
+	char *path;	     /* raw, without the query; stored behind target */
+	char target[];	     /* decoded in place */
 };
 
 /** vbd_server_run_soon - run MHD in the next turn of the loop, or in this one; from MHD's

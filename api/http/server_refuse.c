@@ -73,15 +73,6 @@ void vbd_client_refuse(struct vbd_client *client, const struct vbd_error *err, b
  * limits.http_connections allows by default. */
 #define SUSPECTS_MAX 272
 
-/* MHD has not told the method yet. It is before the target, in a buffer that begins a page. */
-static bool method_is_head(const char *target)
-{
-	static const char method[] = "HEAD";
-
-	return ((uintptr_t)target & 4095) >= sizeof(method) &&
-	       memcmp(target - sizeof(method), method, sizeof(method)) == 0;
-}
-
 /* MHD has shut the sending side of a client that it will free. */
 static bool may_have_mhd_answer(const struct vbd_client *client)
 {
@@ -100,13 +91,10 @@ void vbd_server_suspect(struct vbd_server_endpoint *endpoint)
 	for (struct vbd_link *at = clients->prev; at != clients && seen < SUSPECTS_MAX;
 		at = at->prev, seen++) {
 		struct vbd_client *client = VBD_CONTAINER_OF(at, struct vbd_client, link);
-		struct vbd_exchange *exchange = client->exchange;
 
 		if (client->endpoint != endpoint || !vbd_list_empty(&client->suspect) ||
 			!may_have_mhd_answer(client))
 			continue;
-		if (exchange && !exchange->begun_ns)
-			exchange->req.head = method_is_head(exchange->wire.target);
 		vbd_list_append(&endpoint->suspects, &client->suspect);
 		MHD_suspend_connection(client->mhd);
 	}
@@ -124,7 +112,7 @@ static void replace_mhd_answer(struct vbd_client *client, unsigned int status)
 		(void)vbd_error_head(&err, SIZE_MAX);
 		break;
 	case MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE:
-		(void)vbd_error_head(&err, exchange ? exchange->wire.target_bytes : 0);
+		(void)vbd_error_head(&err, exchange ? exchange->target_bytes : 0);
 		break;
 	case MHD_HTTP_CONTENT_TOO_LARGE:
 		(void)vbd_error_set(&err, VBD_E_BODY_TOO_LARGE,

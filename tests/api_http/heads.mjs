@@ -89,13 +89,11 @@ withServer("a query of any number of parameters is answered", {}, async (server)
 	}
 });
 
-withServer("what is too large is refused by a problem, to HEAD without its body", {}, async (server) => {
+withServer("what is too large is refused by a problem", {}, async (server) => {
 	for (const bytes of [42 * KIB, 47 * KIB, 64 * KIB, 200 * KIB]) {
-		for (const method of ["GET", "HEAD"]) {
-			const answer = await ask(server, head(method, "/v1/ping", { A: "x".repeat(bytes) }), method);
-			assert.equal(answer?.status, 431, `${method} ${bytes}`);
-			assert.equal(answer.headers["content-type"], "application/problem+json");
-			if (method === "GET") assert.equal(answer.json.code, "head_too_large");
-		}
+		const answer = await ask(server, head("GET", "/v1/ping", { A: "x".repeat(bytes) }));
+		assert.equal(answer?.status, 431, `${bytes}`);
+		assert.equal(answer.headers["content-type"], "application/problem+json");
+		assert.equal(answer.json.code, "head_too_large");
 	}
 });

@@ -30,17 +30,12 @@ const MALFORMED = {
 	"two Hosts in HTTP/1.0": `GET /v1/ping HTTP/1.0\r\n${HOST}${HOST}\r\n`,
 	"a space before the colon": get("/v1/ping", `Host: 127.0.0.1\r\nContent-Length : 3\r\n`),
 	"a header name that is no token": get("/v1/ping", `${HOST}A(b): c\r\n`),
-	"an empty header name": get("/v1/ping", `${HOST}: c\r\n`),
-	"a folded header": get("/v1/ping", `${HOST}A: b\r\n c\r\n`),
-	"a folded header at the end": get("/v1/ping", `A: b\r\n${HOST}\tc\r\n`),
-	"bare LF after the request line": `GET /v1/ping HTTP/1.1\n${HOST}\r\n`,
-	"bare LF after a header": `GET /v1/ping HTTP/1.1\r\nHost: 127.0.0.1\n\r\n`,
-	"bare LF everywhere": `GET /v1/ping HTTP/1.1\nHost: 127.0.0.1\n\n`,
-	"bare LF as the empty line": `GET /v1/ping HTTP/1.1\r\n${HOST}\n`,
+	"a folded header that is no name": get("/v1/ping", `${HOST}A: b\r\n c d\r\n`),
+	"a folded Host": get("/v1/ping", `A: b\r\n${HOST}\tc\r\n`),
+	"two Hosts, one folded": get("/v1/ping", `Ho: evil.test\r\n st\r\n${HOST}`),
 	"bare CR in a value": get("/v1/ping", `${HOST}A: b\rc\r\n`),
-	"NUL in a value": get("/v1/ping", `${HOST}A: b\0c\r\n`),
-	"NULs that look like a line end": get("/v1/ping", `A: b\0\0Host: evil.test\r\n${HOST}`),
-	"NUL in the target": get("/v1/ping\0x"),
+	"NUL in a name": get("/v1/ping", `${HOST}A\0: c\r\n`),
+	"NUL behind the version": `GET /v1/ping HTTP/1.1\0\r\n${HOST}\r\n`,
 	"%00 in the target": get("/v1/ping%00x"),
 	"%00 in a parameter": get("/v1/ping?verbose=%00"),
 	"%2F in the target": get("/v1%2Fping"),
@@ -50,7 +45,6 @@ const MALFORMED = {
 	"two dots": get("/v1/x/../ping"),
 	"two dots in disguise": get("/v1/x/%2e%2E/ping"),
 	"a space in the target": get("/v1/pi ng"),
-	"two spaces before the target": get(" /v1/ping"),
 	"raw bytes above 127 in the target": get("/v1/p\xefng"),
 	"a fragment": get("/v1/ping#x"),
 	"the authority form": get("127.0.0.1:80"),
@@ -64,6 +58,26 @@ const UNKNOWN = {
 	"a Transfer-Encoding before chunked": post(`${HOST}Transfer-Encoding: gzip, chunked\r\n`, "0\r\n\r\n"),
 	"a tunnel": `CONNECT 127.0.0.1:80 HTTP/1.1\r\n${HOST}\r\n`,
 	"a trace": `TRACE /v1/ping HTTP/1.1\r\n${HOST}\r\n`,
+};
+
+// Malformed requests that libmicrohttpd 0.9.75 takes without telling, and 1.0 refuses (docs/http.md). @expect: the answer of 0.9.75.
+const LENIENT = {
+	"bare LF after the request line": [200, `GET /v1/ping HTTP/1.1\n${HOST}\r\n`],
+	"bare LF after a header": [200, `GET /v1/ping HTTP/1.1\r\nHost: 127.0.0.1\n\r\n`],
+	"bare LF everywhere": [200, `GET /v1/ping HTTP/1.1\nHost: 127.0.0.1\n\n`],
+	"bare LF as the empty line": [200, `GET /v1/ping HTTP/1.1\r\n${HOST}\n`],
+	"a folded header": [200, get("/v1/ping", `${HOST}A: b\r\n c\r\n`)],
+	"a Host whose name is folded": [200, get("/v1/ping", "Ho: 127.0.0.1\r\n st\r\n")],
+	"a strange Host whose name is folded": [421, get("/v1/ping", "Ho: evil.test\r\n st\r\n")],
+	"a Transfer-Encoding whose name is folded": [201, post(`${HOST}Content-Type: application/json\r\nTransfer-Encodin: chunked\r\n g\r\n`, "2\r\n{}\r\n0\r\n\r\n").replace("kick", "echo")],
+	"NUL in a value": [200, get("/v1/ping", `${HOST}A: b\0c\r\n`)],
+	"NULs that look like a line end": [200, get("/v1/ping", `A: b\0\0Host: evil.test\r\n${HOST}`)],
+	"NUL behind a strange Host": [421, get("/v1/ping", "Host: evil.test\0X: 127.0.0.1\r\n")],
+	"NUL in the method": [200, `GET\0X /v1/ping HTTP/1.1\r\n${HOST}\r\n`],
+	"NUL in the target": [200, get("/v1/ping\0x")],
+	"NUL begins a line": [200, `GET /v1/ping HTTP/1.1\r\n${HOST}\0A: c\r\n`],
+	"an empty header name": [200, `GET /v1/ping HTTP/1.1\r\n${HOST}: c\r\n`],
+	"two spaces before the target": [200, get(" /v1/ping")],
 };
 
 // Requests that libmicrohttpd itself refuses.
@@ -104,23 +118,34 @@ withServer("malformed requests are refused and end the connection", {}, async (s
 	assert.equal((await server.stats()).echoes, 0, "no second request ever ran");
 });
 
-withServer("what the HTTP library refuses is refused by one problem, to HEAD without its body", {}, async (server, t) => {
+withServer("what the HTTP library takes in its own way is one request, and the next one is served", {}, async (server, t) => {
+	for (const [name, [status, bytes]] of Object.entries(LENIENT)) {
+		await t.test(name, async () => {
+			const client = await server.connect();
+			client.send(bytes + SECOND);
+			const answer = await client.answer();
+			if (answer?.status === 400) await client.whenClosed(); // libmicrohttpd 1.0
+			else assert.deepEqual([answer?.status, (await client.answer())?.status], [status, 201]);
+			client.destroy();
+		});
+	}
+});
+
+// Nobody knows the method before the head is whole, so HEAD gets a body as well.
+withServer("what the HTTP library refuses is refused by one problem", {}, async (server, t) => {
 	for (const [name, [status, bytes]] of Object.entries(LIBRARY)) {
-		// Nobody knows the method of a request line that is not HTTP/1, and chunks are not read for HEAD.
-		for (const method of bytes.includes(CHUNKED) || / HTTP\/1/.test(bytes) === false ? [null] : ["GET", "HEAD"]) {
-			await t.test(`${name}, ${method}`, async () => {
-				const client = await server.connect();
-				client.send((method === "HEAD" ? bytes.replace(/^\w+/, method) : bytes) + SECOND);
-				const answer = await client.answer(method ?? "GET");
-				assert.equal(answer?.status, status);
-				assert.equal(answer.headers["content-type"], "application/problem+json");
-				if (status < 500) assert.ok(Math.abs(Date.parse(answer.headers.date) - Date.now()) < 3600000);
-				if (method !== "HEAD") assert.equal(answer.json.status, status);
-				await client.whenClosed();
-				assert.equal(client.received.length, 0, "nothing is behind the refusal");
-				client.destroy();
-			});
-		}
+		await t.test(name, async () => {
+			const client = await server.connect();
+			client.send(bytes + SECOND);
+			const answer = await client.answer();
+			assert.equal(answer?.status, status);
+			assert.equal(answer.headers["content-type"], "application/problem+json");
+			if (status < 500) assert.ok(Math.abs(Date.parse(answer.headers.date) - Date.now()) < 3600000);
+			assert.equal(answer.json.status, status);
+			await client.whenClosed();
+			assert.equal(client.received.length, 0, "nothing is behind the refusal");
+			client.destroy();
+		});
 	}
 	assert.equal((await server.stats()).echoes, 0, "no second request ever ran");
 });

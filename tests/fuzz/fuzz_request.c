@@ -137,8 +137,15 @@ static void play(struct vbd_dispatch *dispatch)
 	json_t *json = NULL;
 	bool bare;
 
-	for (size_t i = 0; i < VBD_ARRAY_LEN(headers); i++)
-		req.headers[headers[i]] = *input.lines[2 + i] ? input.lines[2 + i] : NULL;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(headers); i++) {
+		const char *name = vbd_header_name(headers[i]), *value = input.lines[2 + i];
+
+		if (*value && vbd_headers_add(&req, name, strlen(name), value, strlen(value),
+				      NULL) != VBD_OK) {
+			vbd_request_fini(&req);
+			return;
+		}
+	}
 	vbd_dispatch_head(dispatch, &req, input.lines[0], input.lines[1], &peer);
 	if (!req.reply.status && input.body_bytes)
 		vbd_dispatch_body(dispatch, &req, input.body, input.body_bytes);

@@ -106,9 +106,9 @@ void client_send(struct client *client, const char *caller, const char *method, 
 	(void)snprintf(req->client, sizeof(req->client), "127.0.0.1:40312");
 	req->transport = &transport;
 	unit_set_headers(req, client->authorization);
-	req->headers[VBD_HEADER_CONTENT_TYPE] = client->type;
-	req->headers[VBD_HEADER_IF_MATCH] = client->if_match;
-	req->headers[VBD_HEADER_IDEMPOTENCY_KEY] = client->key;
+	unit_set_header(req, VBD_HEADER_CONTENT_TYPE, client->type);
+	unit_set_header(req, VBD_HEADER_IF_MATCH, client->if_match);
+	unit_set_header(req, VBD_HEADER_IDEMPOTENCY_KEY, client->key);
 	req->path = client->path;
 	req->content_bytes = len;
 	vbd_dispatch_head(client->dispatch, req, method, client->target, &peer);

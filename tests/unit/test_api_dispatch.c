@@ -365,9 +365,11 @@ static void begin(const char *method, const char *what, uint64_t content_bytes)
 	(void)snprintf(target, sizeof(target), "%s", what);
 	(void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(what, "?"), what);
 	request.transport = &transport;
-	for (size_t i = test.n_headers; i-- > 0;)
-		request.headers[vbd_header_find(test.headers[i].name,
-			strlen(test.headers[i].name))] = test.headers[i].value;
+	for (size_t i = 0; i < test.n_headers; i++)
+		assert_int_equal(vbd_headers_add(&request, test.headers[i].name,
+					 strlen(test.headers[i].name), test.headers[i].value,
+					 strlen(test.headers[i].value), NULL),
+			VBD_OK);
 	request.path = path;
 	request.content_bytes = content_bytes;
 	vbd_dispatch_head(test.dispatch, &request, method, target, &test.peer);

@@ -248,7 +248,7 @@ static struct {
 	struct vbd_server *server;
 	uint16_t port;
 	struct vbd_request *waiting, *next;
-	unsigned int stopped, turned_away, readers_freed, feeds_freed, sinks_closed;
+	unsigned int trusted, stopped, turned_away, readers_freed, feeds_freed, sinks_closed;
 	size_t sunk_bytes;
 	unsigned int descriptors;  /* of the process before the loop */
 	char client[80], why[256]; /* of the last one who was turned away */
@@ -261,6 +261,20 @@ static void get_ping(struct vbd_request *req)
 
 	vbd_put_text(&out, "role", vbd_role_name(req->role));
 	vbd_reply_json(req, 200, &out);
+}
+
+/* All that lets the request in is as the handler itself reads it. */
+static void get_trusted(struct vbd_request *req)
+{
+	const char *origin = vbd_request_header(req, VBD_HEADER_ORIGIN);
+
+	assert_string_equal(vbd_request_header(req, VBD_HEADER_HOST), "localhost");
+	assert_string_equal(vbd_request_header(req, VBD_HEADER_AUTHORIZATION), "Bearer " TOKEN);
+	assert_true(!origin || strcmp(origin, "http://localhost") == 0);
+	assert_string_equal(req->path, "/v1/trusted");
+	assert_int_equal(req->role, VBD_ROLE_CONTROL);
+	test.trusted++;
+	vbd_reply_empty(req, 204);
 }
 
 static void on_wait_over(struct vbd_request *req, void *arg)
@@ -383,6 +397,10 @@ static const struct vbd_route routes[] = {
 		.pattern = "/v1/ping",
 		.role = VBD_ROLE_READ,
 		.handler = get_ping},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/trusted",
+		.role = VBD_ROLE_READ,
+		.handler = get_trusted},
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/wait",
 		.role = VBD_ROLE_READ,
@@ -1290,6 +1308,66 @@ SERVER_TEST(test_server__each_allocation_of_a_request_may_fail)
 		UNTIL(stats()->connections_open == 0);
 	}
 	assert_int_equal(stats()->parked + stats()->feeds, 0);
+}
+
+/* --- heads that libmicrohttpd 0.9.75 lets through ----------------------------------------------
+ */
+
+#define BEARER	"Authorization: Bearer " TOKEN "\r\n"
+#define TRUSTED "GET /v1/trusted HTTP/1.1\r\n"
+
+/* Folded lines, a lone LF and a NUL may change what a request says, but for verbsd as a whole: its
+ * checks and its handler read the same. libmicrohttpd 1.0 refuses all of these. */
+SERVER_TEST(test_server__nothing_hides_from_the_checks_what_the_handler_reads)
+{
+#define ROW(text, served)                      \
+	{                                      \
+		text, sizeof(text) - 1, served \
+	}
+	static const struct {
+		const char *head;
+		size_t len;
+		bool served;
+	} heads[] = {
+		ROW("GET /v1/trusted HTTP/1.1\nHost: localhost\n" BEARER "\n", true),
+		ROW(TRUSTED "Host: localhost\0.evil.test\r\n" BEARER "\r\n", true),
+		ROW(TRUSTED "Host: evil.test\0\r\n" BEARER "\r\n", false),
+		ROW(TRUSTED "Host: localhost\0\0Host: evil.test\r\n" BEARER "\r\n", true),
+		ROW(TRUSTED "Ho\0: x\r\nHost: localhost\r\n" BEARER "\r\n", false),
+		ROW(TRUSTED "Host: localhost\r\n" BEARER "Origin: http://localhost\0.evil.test\r\n"
+			    "\r\n",
+			true),
+		ROW(TRUSTED "Host: localhost\r\n" BEARER "Origin: http://evil.test\0\r\n\r\n",
+			false),
+		ROW(TRUSTED "Host: localhost\r\nAuthorization: Bearer x\0" TOKEN "\r\n\r\n", false),
+		ROW(TRUSTED "Host: localhost\r\n\0" BEARER "\r\n", false),
+		ROW("GET /v1/trusted\0/../ping HTTP/1.1\r\nHost: localhost\r\n" BEARER "\r\n",
+			true),
+		ROW("GET /v1/trusted\0 HTTP/1.1\r\nHost: localhost\r\n\r\n", false),
+		/* 0.9.75 appends a folded line to the name of the header before it. */
+		ROW(TRUSTED "Host: localhost\r\n .evil.test\r\n" BEARER "\r\n", false),
+		ROW(TRUSTED "Ho: evil.test\r\n st\r\n" BEARER "\r\n", false),
+		ROW(TRUSTED "Ho: evil.test\r\n st\r\nHost: localhost\r\n" BEARER "\r\n", false),
+		ROW(TRUSTED "Ho: localhost\r\n st\r\n" BEARER "\r\n", true),
+		ROW(TRUSTED "Host: localhost\r\n" BEARER "Orig: http://evil.test\r\n\tin\r\n\r\n",
+			false),
+		ROW(TRUSTED "Host: localhost\r\n" BEARER "A: b\r\n c d\r\n\r\n", false),
+	};
+#undef ROW
+	unsigned int served = 0;
+
+	start();
+	for (size_t i = 0; i < VBD_ARRAY_LEN(heads); i++) {
+		int fd = accepted();
+
+		assert_int_equal(send(fd, heads[i].head, heads[i].len, MSG_NOSIGNAL), heads[i].len);
+		(void)heard(fd, "\r\n\r\n");
+		(void)close(fd);
+		served += heads[i].served && MHD_VERSION < 0x01000000;
+		if (test.trusted != served)
+			fail_msg("head %zu: %s", i, heads[i].head);
+		UNTIL(stats()->connections_open == 0);
+	}
 }
 
 /* --- what libmicrohttpd says ----------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include "api/http/waiter.h"
 #include "daemon/core/object.h"
 #include "tests/fake/provider_fake.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/transport.h"
 
 enum errand_state { ERRAND_RUNNING, ERRAND_DONE, ERRAND_FAILED };
 
@@ -283,7 +283,7 @@ TASK_TEST(test_task__a_wait_needs_a_state)
 
 TASK_TEST(test_task__a_client_that_has_the_object_gets_no_object)
 {
-	test.req.headers[VBD_HEADER_IF_NONE_MATCH] = "\"run-errand-7-0\"";
+	unit_set_header(&test.req, VBD_HEADER_IF_NONE_MATCH, "\"run-errand-7-0\"");
 	get("");
 	assert_int_equal(test.req.reply.status, 304);
 	assert_null(test.req.reply.content_type);
@@ -295,14 +295,14 @@ TASK_TEST(test_task__a_client_that_has_the_object_gets_no_object)
 TASK_TEST(test_task__a_client_with_an_old_tag_waits_for_no_change)
 {
 	vbd_object_changed(&test.errand.object);
-	test.req.headers[VBD_HEADER_IF_NONE_MATCH] = "\"run-errand-7-0\"";
+	unit_set_header(&test.req, VBD_HEADER_IF_NONE_MATCH, "\"run-errand-7-0\"");
 	get("?until=changed&wait_ms=5000");
 	assert_answer(200, "\"id\":7");
 }
 
 TASK_TEST(test_task__an_object_that_has_changed_is_not_deleted)
 {
-	test.req.headers[VBD_HEADER_IF_MATCH] = "W/\"run-errand-7-1\", \"run-errand-7-0\"";
+	unit_set_header(&test.req, VBD_HEADER_IF_MATCH, "W/\"run-errand-7-1\", \"run-errand-7-0\"");
 	vbd_object_changed(&test.errand.object);
 	test.req.method = VBD_METHOD_DELETE;
 	vbd_task_delete(&test.req);
@@ -312,7 +312,8 @@ TASK_TEST(test_task__an_object_that_has_changed_is_not_deleted)
 
 TASK_TEST(test_task__an_object_that_is_as_known_is_cancelled)
 {
-	test.req.headers[VBD_HEADER_IF_MATCH] = "\"other\" , \"run-errand-7-0\" \t,\"more\"";
+	unit_set_header(
+		&test.req, VBD_HEADER_IF_MATCH, "\"other\" , \"run-errand-7-0\" \t,\"more\"");
 	vbd_task_cancel(&test.req);
 	assert_int_equal(test.errand.cancelled, 1);
 }

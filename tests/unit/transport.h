@@ -19,12 +19,20 @@ static inline void unit_add_caller(
 	assert_true(vbd_token_hash(name, credential->sha256));
 }
 
+/** unit_set_header - set a header of a request, which owns a copy of @value; NULL: it is absent */
+static inline void unit_set_header(
+	struct vbd_request *req, enum vbd_header header, const char *value)
+{
+	free(req->headers[header]);
+	req->headers[header] = value ? strdup(value) : NULL;
+}
+
 /** unit_set_headers - the headers of a request with JSON by the caller of @authorization */
 static inline void unit_set_headers(struct vbd_request *req, const char *authorization)
 {
-	req->headers[VBD_HEADER_AUTHORIZATION] = authorization;
-	req->headers[VBD_HEADER_HOST] = "localhost";
-	req->headers[VBD_HEADER_CONTENT_TYPE] = "application/json";
+	unit_set_header(req, VBD_HEADER_AUTHORIZATION, authorization);
+	unit_set_header(req, VBD_HEADER_HOST, "localhost");
+	unit_set_header(req, VBD_HEADER_CONTENT_TYPE, "application/json");
 }
 
 /** unit_park - `park` of a transport: each request may wait, and nobody ends the wait */
