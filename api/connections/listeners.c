@@ -129,8 +129,7 @@ static void answer_port_free(struct vbd_request *req)
 		.watches = &daemon->id_watches,
 		.most_ms = PORT_FREE_MS};
 
-	if (vbd_request_wait(req, &wait, reply_deleted, NULL, NULL) != VBD_OK)
-		vbd_reply_empty(req, 204);
+	vbd_request_wait(req, &wait, reply_deleted, NULL);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */

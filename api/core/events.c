@@ -299,14 +299,13 @@ static void search_part(struct search *search)
 
 static void put_items(struct vbd_encoder *out, struct search *search)
 {
-	if (!search->count)
-		vbd_begin_array(out, "items");
-	else
+	if (search->count) {
 		vbd_end(&search->items);
-	if (!search->count)
-		vbd_end(out);
-	else
 		vbd_encode_join(out, &search->items);
+	} else {
+		vbd_begin_array(out, "items");
+		vbd_end(out);
+	}
 }
 
 static void reply_events(struct vbd_request *req, struct search *search)

@@ -40,13 +40,13 @@ void vbd_keep_answer(struct vbd_request *req, uint64_t ticket, struct vbd_object
 	struct keep_answer *later = waits ? malloc(sizeof(*later)) : NULL;
 
 	req->acted = true;
-	if (later)
-		*later = now;
-	if (later && vbd_request_wait_written(req, vbd_request_daemon(req)->keeper, ticket,
-			     on_row_written, later, NULL) == VBD_OK)
+	if (!later) {
+		call_answer(req, &now);
 		return;
-	free(later);
-	call_answer(req, &now);
+	}
+	*later = now;
+	vbd_request_wait_written(
+		req, vbd_request_daemon(req)->keeper, ticket, on_row_written, later);
 }
 
 void vbd_keep_answer_deleted(struct vbd_request *req, struct vbd_object *object, void *arg)

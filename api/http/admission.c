@@ -2,13 +2,12 @@
 #include "api/http/admission.h"
 
 #include "base/addr.h"
+#include "daemon/core/registry.h"
 
 #include <netinet/in.h>
 
-#define BUCKETS 256 /* a power of two */
-
 struct vbd_source {
-	struct vbd_link link; /* in its bucket */
+	UT_hash_handle hh;
 	struct vbd_source_key key;
 	unsigned int clients;		      /* with a seat, those in the reserve included */
 	unsigned int seats;		      /* without the reserve */
@@ -27,7 +26,7 @@ struct vbd_admission {
 	struct part parts[2];
 	unsigned int shares[VBD_SHARE_COUNT];
 	unsigned int shares_of_others[VBD_SHARE_COUNT]; /* not of the role "control" */
-	struct vbd_link buckets[BUCKETS];
+	struct vbd_source *sources;			/* that have clients */
 };
 
 /* --- sources --------------------------------------------------------------------------------- */
@@ -57,40 +56,33 @@ struct vbd_source_key vbd_source_of_uid(uid_t uid)
 	return key;
 }
 
-static struct vbd_link *bucket_of(struct vbd_admission *admission, const struct vbd_source_key *key)
-{
-	uint32_t hash = 2166136261u; /* FNV-1a */
-
-	for (size_t i = 0; i < sizeof(key->bytes); i++)
-		hash = (hash ^ key->bytes[i]) * 16777619u;
-	return &admission->buckets[(hash ^ hash >> 16) % BUCKETS];
-}
-
-static struct vbd_source *find_source(
+/* NOLINTBEGIN(readability-function-size): the length comes from uthash's macros */
+static struct vbd_source *find_or_make_source(
 	struct vbd_admission *admission, const struct vbd_source_key *key)
 {
-	struct vbd_link *bucket = bucket_of(admission, key);
 	struct vbd_source *source;
 
-	vbd_list_for_each (link, bucket) {
-		source = VBD_CONTAINER_OF(link, struct vbd_source, link);
-		if (memcmp(&source->key, key, sizeof(*key)) == 0)
-			return source;
-	}
+	HASH_FIND(hh, admission->sources, key, sizeof(*key), source);
+	if (source)
+		return source;
 	source = calloc(1, sizeof(*source));
 	if (!source)
 		return NULL;
 	source->key = *key;
 	vbd_list_init(&source->strangers);
-	vbd_list_append(bucket, &source->link);
-	return source;
+	HASH_ADD(hh, admission->sources, key, sizeof(*key), source);
+	if (source->hh.tbl)
+		return source;
+	free(source);
+	return NULL;
 }
+/* NOLINTEND(readability-function-size) */
 
-static void uncount_client(struct vbd_source *source)
+static void uncount_client(struct vbd_admission *admission, struct vbd_source *source)
 {
 	if (--source->clients)
 		return;
-	vbd_list_remove(&source->link);
+	HASH_DEL(admission->sources, source);
 	free(source);
 }
 
@@ -105,8 +97,6 @@ struct vbd_admission *vbd_admission_create(const struct vbd_admission_limits *li
 	admission->limits = *limits;
 	vbd_list_init(&admission->parts[false].strangers);
 	vbd_list_init(&admission->parts[true].strangers);
-	for (size_t i = 0; i < BUCKETS; i++)
-		vbd_list_init(&admission->buckets[i]);
 	return admission;
 }
 
@@ -159,7 +149,7 @@ void vbd_seat_give_up(struct vbd_admission *admission, struct vbd_seat *seat)
 	if (!seat->source)
 		return;
 	uncount_seat(admission, seat);
-	uncount_client(seat->source);
+	uncount_client(admission, seat->source);
 	seat->source = NULL;
 }
 
@@ -189,7 +179,7 @@ static struct vbd_seat *find_victim(struct vbd_admission *admission, struct vbd_
 bool vbd_seat_take(struct vbd_admission *admission, const struct vbd_source_key *key,
 	struct vbd_seat *seat, struct vbd_seat **ret_victim)
 {
-	struct vbd_source *source = find_source(admission, key);
+	struct vbd_source *source = find_or_make_source(admission, key);
 	bool in_reserve;
 
 	*seat = (struct vbd_seat){.source = source};
@@ -206,7 +196,7 @@ bool vbd_seat_take(struct vbd_admission *admission, const struct vbd_source_key 
 		*ret_victim = first_stranger(admission, true);
 		if (!*ret_victim) {
 			seat->source = NULL;
-			uncount_client(source);
+			uncount_client(admission, source);
 			return false;
 		}
 	}

@@ -307,17 +307,23 @@ static bool parse_host_name(const char *host, char name[HOST_BYTES])
 	return *port == '\0';
 }
 
-enum vbd_status vbd_auth_host_form(
-	const struct vbd_auth_peer *peer, const char *host, struct vbd_error *err)
+static enum vbd_status check_form(const struct vbd_auth_peer *peer, const char *host,
+	char name[HOST_BYTES], struct vbd_error *err)
 {
-	char name[HOST_BYTES];
-
-	if (!host || (parse_host_name(host, name) && (*name || peer->unix_socket)))
+	if (parse_host_name(host, name) && (*name || peer->unix_socket))
 		return VBD_OK;
 	return vbd_error_hint(err,
 		vbd_error_set(err, VBD_E_MALFORMED_REQUEST,
 			"'%.64s' is not a host, with or without a port", host),
 		"Send the name or address of verbsd as Host, an IPv6 address in brackets.");
+}
+
+enum vbd_status vbd_auth_host_form(
+	const struct vbd_auth_peer *peer, const char *host, struct vbd_error *err)
+{
+	char name[HOST_BYTES];
+
+	return host ? check_form(peer, host, name, err) : VBD_OK;
 }
 
 enum vbd_status vbd_auth_scheme(
@@ -379,12 +385,11 @@ static bool is_allowed_host(const struct vbd_auth_rules *rules, const char *name
 enum vbd_status vbd_auth_host(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
 	const char *host, struct vbd_error *err)
 {
-	enum vbd_status status = vbd_auth_host_form(peer, host, err);
 	char name[HOST_BYTES];
+	enum vbd_status status = host ? check_form(peer, host, name, err) : VBD_OK;
 
 	if (status != VBD_OK || !host || peer->unix_socket)
 		return status;
-	(void)parse_host_name(host, name);
 	if (is_loopback_name(name) || (peer->local_addr && same_host(name, peer->local_addr)) ||
 		is_allowed_host(rules, name))
 		return VBD_OK;

@@ -85,11 +85,13 @@ static enum vbd_status check_site(struct vbd_dispatch *dispatch, struct vbd_requ
 {
 	const struct vbd_auth_rules *rules = &dispatch->config.auth;
 	const char *host = vbd_request_header(req, VBD_HEADER_HOST);
-	enum vbd_status status = vbd_auth_host_form(peer, host, err);
+	enum vbd_status status = VBD_OK;
 
-	if (status == VBD_OK && req->authority) {
+	if (req->authority) {
+		status = vbd_auth_host_form(peer, host, err);
 		host = req->authority;
-		status = vbd_auth_scheme(peer, req->scheme, err);
+		if (status == VBD_OK)
+			status = vbd_auth_scheme(peer, req->scheme, err);
 	}
 	if (status == VBD_OK)
 		status = vbd_auth_host(rules, peer, host, err);
@@ -415,9 +417,8 @@ static void run_idempotent(struct vbd_dispatch *dispatch, struct vbd_request *re
 		req->reply = first;
 		vbd_request_audit(req);
 		vbd_request_send(req, ticket);
-	} else if (vbd_request_wait_written(
-			   req, req->keeper, ticket, on_claim_written, NULL, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
+	} else {
+		vbd_request_wait_written(req, req->keeper, ticket, on_claim_written, NULL);
 	}
 }
 

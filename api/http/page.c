@@ -3,6 +3,7 @@
 
 #include "api/http/archive.h"
 #include "api/http/page_parts.h"
+#include "api/json/codec.h"
 #include "base/text.h"
 #include "daemon/core/context.h"
 
@@ -10,70 +11,43 @@
 
 /*
  * `next` and `after` of lists: the sort key, and the place of the last item of the page, so that
- * the next page is found even when that item is gone. The text is base64url, because clients must
- * not read or make one.
+ * the next page is found even when that item is gone. The text is in hex, because clients must not
+ * read or make one, and need not encode it in a query.
  */
 
-/* Longest `next` and its NUL: a sort key, two numbers and a text in base64url. */
-#define CURSOR_BYTES 320
-
-static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-/* Longest text inside a cursor, and its NUL. */
+/* Longest text inside a cursor, and its NUL: a sort key, two numbers and a text. */
 #define PLAIN_BYTES 232
 
-static void encode_base64url(const char *plain, char cursor[CURSOR_BYTES])
+/* Put `next`; null if nothing follows the page. */
+static void put_cursor(struct vbd_page *page)
 {
-	size_t len = strlen(plain);
-	size_t used = 0;
-
-	for (size_t i = 0; i < len; i += 3) {
-		size_t taken = len - i < 3 ? len - i : 3;
-		uint32_t bits = 0;
-
-		for (size_t k = 0; k < 3; k++)
-			bits = bits << 8 | (k < taken ? (unsigned char)plain[i + k] : 0u);
-		for (size_t k = 0; k <= taken; k++)
-			cursor[used++] = letters[bits >> (18 - 6 * k) & 63];
-	}
-	cursor[used] = '\0';
-}
-
-/* Returns whether @cursor is base64url of a text. */
-static bool decode_base64url(const char *cursor, char plain[PLAIN_BYTES])
-{
-	size_t used = 0;
-	uint32_t bits = 0;
-	unsigned int n_bits = 0;
-
-	for (; *cursor; cursor++) {
-		const char *letter = strchr(letters, *cursor);
-
-		if (!letter || used + 1 >= PLAIN_BYTES)
-			return false;
-		bits = bits << 6 | (uint32_t)(letter - letters);
-		n_bits += 6;
-		if (n_bits < 8)
-			continue;
-		n_bits -= 8;
-		plain[used] = (char)(bits >> n_bits & 255);
-		if (!plain[used++])
-			return false;
-	}
-	plain[used] = '\0';
-	return true;
-}
-
-/* Write the value of `next` for a page that ends at @place; returns @cursor. */
-static char *print_cursor(
-	const struct vbd_page *page, const struct vbd_page_place *place, char cursor[CURSOR_BYTES])
-{
+	const struct vbd_page_place *place = &page->next;
 	char plain[PLAIN_BYTES];
+	int len = snprintf(plain, sizeof(plain), "%s:%" PRIu64 ":%" PRIu64 ":%s", page->sort,
+		place->id, place->number, place->text);
 
-	(void)snprintf(plain, sizeof(plain), "%s:%" PRIu64 ":%" PRIu64 ":%s", page->sort, place->id,
-		place->number, place->text);
-	encode_base64url(plain, cursor);
-	return cursor;
+	if (place->id)
+		vbd_put_data(
+			&page->out, "next", (const uint8_t *)plain, (size_t)len, VBD_ENCODING_HEX);
+	else
+		vbd_put_null(&page->out, "next");
+}
+
+/* Returns whether @cursor is the hex of a text that fits. */
+static bool decode_hex(const char *cursor, char plain[PLAIN_BYTES])
+{
+	size_t digits = strspn(cursor, "0123456789abcdef");
+	size_t len = digits / 2;
+
+	if (cursor[digits] || digits % 2 || len >= PLAIN_BYTES)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		const char pair[3] = {cursor[2 * i], cursor[2 * i + 1], '\0'};
+
+		plain[i] = (char)strtoul(pair, NULL, 16);
+	}
+	plain[len] = '\0';
+	return true;
 }
 
 /* Read "7:" at @at; returns what follows, NULL if there is no such number. */
@@ -95,7 +69,7 @@ static enum vbd_status parse_cursor(const struct vbd_page *page, const char *cur
 	size_t sort_len = strlen(page->sort);
 	const char *at = NULL;
 
-	if (decode_base64url(cursor, plain) && strncmp(plain, page->sort, sort_len) == 0 &&
+	if (decode_hex(cursor, plain) && strncmp(plain, page->sort, sort_len) == 0 &&
 		plain[sort_len] == ':')
 		at = read_number(plain + sort_len + 1, &ret_place->id);
 	if (at)
@@ -281,7 +255,7 @@ static enum vbd_status parse_parameters(struct vbd_page *page, vbd_page_resolve_
 	if (status == VBD_OK)
 		status = parse_sort(page, req, err);
 	if (status == VBD_OK)
-		status = vbd_query_text(req, "after", CURSOR_BYTES, &after, err);
+		status = vbd_query_text(req, "after", 2 * PLAIN_BYTES, &after, err);
 	if (status == VBD_OK && after)
 		status = parse_cursor(page, after, &page->after, err);
 	if (status == VBD_OK)
@@ -316,16 +290,13 @@ enum vbd_status vbd_query_labels(
 
 static void put_head(struct vbd_page *page)
 {
-	char cursor[CURSOR_BYTES];
-
 	page->sieve = vbd_view_sieve(
 		page->turns.req->role, page->source->members, &page->view, &page->sieve_room);
 	page->bare =
 		vbd_view_sieve(VBD_ROLE_READ, page->source->members, &page->view, &page->bare_room);
 	page->out = vbd_encode_begin();
 	vbd_put_u64(&page->out, "total", page->total);
-	vbd_put_text(
-		&page->out, "next", page->next.id ? print_cursor(page, &page->next, cursor) : NULL);
+	put_cursor(page);
 	vbd_begin_array(&page->out, "items");
 }
 

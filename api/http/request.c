@@ -141,8 +141,7 @@ static void send_reply(struct vbd_request *req, void *arg)
 void vbd_request_send(struct vbd_request *req, uint64_t ticket)
 {
 	req->held = true;
-	if (vbd_request_wait_written(req, req->keeper, ticket, send_reply, NULL, NULL) != VBD_OK)
-		send_reply(req, NULL);
+	vbd_request_wait_written(req, req->keeper, ticket, send_reply, NULL);
 }
 
 /* Answer a GET whose conditions do not hold with 412 or 304; true if there is such an answer. */
@@ -376,29 +375,32 @@ static void on_wait_changed(struct vbd_watch *watch, bool gone)
 		end_wait(waiting->req, waiting);
 }
 
-enum vbd_status vbd_request_wait(struct vbd_request *req, const struct vbd_wait *wait,
-	vbd_request_cb cb, void *arg, struct vbd_error *err)
+static bool begin_wait(
+	struct vbd_request *req, const struct vbd_wait *wait, vbd_request_cb go_on, void *arg)
 {
-	struct waiting *waiting;
+	struct waiting *waiting = malloc(sizeof(*waiting));
 	enum vbd_status status;
 
-	if (req->abandoned || wait->is_over(wait->on, wait->number)) {
-		cb(req, arg);
-		return VBD_OK;
-	}
-	waiting = malloc(sizeof(*waiting));
 	if (!waiting)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to wait");
+		return false;
 	*waiting = (struct waiting){
-		.watch.cb = on_wait_changed, .req = req, .wait = *wait, .go_on = cb, .arg = arg};
+		.watch.cb = on_wait_changed, .req = req, .wait = *wait, .go_on = go_on, .arg = arg};
 	req->brief = true;
-	status = vbd_request_park(req, wait->most_ms, end_wait, end_wait, waiting, err);
+	status = vbd_request_park(req, wait->most_ms, end_wait, end_wait, waiting, NULL);
 	req->brief = false;
 	if (status == VBD_OK)
 		vbd_watch_add(wait->watches, &waiting->watch);
 	else
 		free(waiting);
-	return status;
+	return status == VBD_OK;
+}
+
+void vbd_request_wait(
+	struct vbd_request *req, const struct vbd_wait *wait, vbd_request_cb go_on, void *arg)
+{
+	if (req->abandoned || wait->is_over(wait->on, wait->number) ||
+		!begin_wait(req, wait, go_on, arg))
+		go_on(req, arg);
 }
 
 static bool row_is_written(const void *keeper, uint64_t ticket)
@@ -406,8 +408,8 @@ static bool row_is_written(const void *keeper, uint64_t ticket)
 	return !vbd_keeper_will_have(keeper, ticket);
 }
 
-enum vbd_status vbd_request_wait_written(struct vbd_request *req, struct vbd_keeper *keeper,
-	uint64_t ticket, vbd_request_cb cb, void *arg, struct vbd_error *err)
+void vbd_request_wait_written(struct vbd_request *req, struct vbd_keeper *keeper, uint64_t ticket,
+	vbd_request_cb go_on, void *arg)
 {
 	const struct vbd_wait wait = {.is_over = row_is_written,
 		.on = keeper,
@@ -415,7 +417,7 @@ enum vbd_status vbd_request_wait_written(struct vbd_request *req, struct vbd_kee
 		.watches = keeper ? vbd_keeper_watches(keeper) : NULL,
 		.most_ms = VBD_WRITTEN_MS};
 
-	return vbd_request_wait(req, &wait, cb, arg, err);
+	vbd_request_wait(req, &wait, go_on, arg);
 }
 
 struct vbd_origin vbd_request_origin(const struct vbd_request *req)

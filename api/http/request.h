@@ -70,7 +70,7 @@ struct vbd_request {
 	struct vbd_caller *caller;    /* the one of `identity`; NULL without a role */
 	struct vbd_identity identity; /* the request has its reference */
 	enum vbd_role role;	      /* of the caller */
-	char client[72];	      /* "127.0.0.1:40312", "unix uid 1000" */
+	const char *client;	      /* "127.0.0.1:40312", "unix uid 1000" */
 	uint64_t content_bytes;	      /* Content-Length; UINT64_MAX for a chunked body */
 	json_t *json;		      /* parsed body; NULL if there is none */
 	struct vbd_labels *labels;    /* of what the request makes, referenced; NULL: none */
@@ -260,13 +260,13 @@ struct vbd_wait {
 };
 
 /**
- * vbd_request_wait - call @go_on exactly once unless this fails: when @wait is over, after
- * `most_ms`, or when the client leaves or the server stops (`abandoned` of the request)
+ * vbd_request_wait - call @go_on exactly once: when @wait is over, after `most_ms`, when the client
+ * leaves or the server stops (`abandoned` of the request), or now if the request can't wait
  *
- * The wait is not counted in VBD_SHARE_WAITING. Returns VBD_E_STOPPING, VBD_E_NO_MEMORY.
+ * The wait is not counted in VBD_SHARE_WAITING.
  */
-enum vbd_status vbd_request_wait(struct vbd_request *req, const struct vbd_wait *wait,
-	vbd_request_cb go_on, void *arg, struct vbd_error *err) VBD_MUST_CHECK;
+void vbd_request_wait(
+	struct vbd_request *req, const struct vbd_wait *wait, vbd_request_cb go_on, void *arg);
 
 /**
  * vbd_request_wait_written - vbd_request_wait() until a row of the store is written, or the store
@@ -274,8 +274,8 @@ enum vbd_status vbd_request_wait(struct vbd_request *req, const struct vbd_wait 
  * @keeper: may be NULL
  * @ticket: of the row, see vbd_keeper_has(); VBD_TICKET_NONE: there is none
  */
-enum vbd_status vbd_request_wait_written(struct vbd_request *req, struct vbd_keeper *keeper,
-	uint64_t ticket, vbd_request_cb go_on, void *arg, struct vbd_error *err) VBD_MUST_CHECK;
+void vbd_request_wait_written(struct vbd_request *req, struct vbd_keeper *keeper, uint64_t ticket,
+	vbd_request_cb go_on, void *arg);
 #define VBD_WRITTEN_MS 5000
 
 /** vbd_request_fini - free all that a request owns, its idempotency entry too, and zero it */

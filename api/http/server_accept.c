@@ -61,23 +61,21 @@ static void report_turned_away(
 		server->config.on_turned_away(server->config.dispatch.context, client, &err);
 }
 
-/* The answer to clients without a seat, which need not have sent a request. */
-static char *refusal_text(const struct vbd_server *server)
+/* Answer a client without a seat, which need not have sent a request. */
+static void send_refusal(const struct vbd_server_endpoint *endpoint, int fd)
 {
 	struct vbd_error err = {0};
+	char *text;
 
+	if (endpoint->tls) /* nothing is said in clear there */
+		return;
 	(void)vbd_error_set(&err, VBD_E_TOO_MANY_CLIENTS,
 		"there are as many HTTP connections as limits.http_connections allows, or half of "
 		"them from one address");
-	return vbd_refusal_print(server, &err, false);
-}
-
-static void send_refusal(const struct vbd_server_endpoint *endpoint, int fd)
-{
-	const char *text = endpoint->server->refusal;
-
-	if (!endpoint->tls) /* nothing is said in clear there */
+	text = vbd_refusal_print(endpoint->server, &err, false);
+	if (text)
 		(void)send(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
+	free(text);
 }
 
 static void refuse_fd(struct vbd_server_endpoint *endpoint, int fd, const char *client,
@@ -238,10 +236,6 @@ enum vbd_status vbd_server_accept_start(struct vbd_server_endpoint *endpoint, st
 	struct vbd_server *server = endpoint->server;
 	enum vbd_status status;
 
-	if (!server->refusal)
-		server->refusal = refusal_text(server);
-	if (!server->refusal)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the HTTP server");
 	open_spare_fds(server);
 	status = vbd_timer_create(server->loop, listen_again, endpoint, &endpoint->rest_timer, err);
 	if (status != VBD_OK)
@@ -265,6 +259,4 @@ void vbd_server_accept_fini(struct vbd_server *server)
 {
 	while (server->n_spares)
 		(void)close(server->spares[--server->n_spares]);
-	free(server->refusal);
-	server->refusal = NULL;
 }

@@ -133,7 +133,7 @@ static bool begin_exchange(struct vbd_exchange *exchange, const char *method, co
 	exchange->begun_ns = vbd_clock_mono_ns();
 	req->transport = &vbd_server_transport;
 	req->path = exchange->path;
-	(void)snprintf(req->client, sizeof(req->client), "%s", client->name);
+	req->client = client->name;
 	exchange->http_1_1 = strcmp(version, MHD_HTTP_VERSION_1_0) != 0;
 	status = take_head(exchange, &err);
 	if (status == VBD_OK && server->stopping)

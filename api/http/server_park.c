@@ -73,7 +73,8 @@ void vbd_exchange_unpark(struct vbd_exchange *exchange)
 		vbd_list_remove(&exchange->link);
 		if (exchange->has_share) {
 			vbd_share_give_back(server->admission, &exchange->client->seat, share,
-				exchange->of_control, caller_share_count(exchange, share));
+				exchange->req.role == VBD_ROLE_CONTROL,
+				caller_share_count(exchange, share));
 			vbd_quota_give_back(exchange->req.caller, VBD_QUOTA_streams, 1);
 		}
 	}
@@ -207,10 +208,10 @@ static enum vbd_status take_share(struct vbd_exchange *exchange, enum vbd_share 
 	if (exchange->has_share &&
 		vbd_quota_check(exchange->req.caller, VBD_QUOTA_streams, 1, err) != VBD_OK)
 		return VBD_E_THROTTLED;
-	exchange->of_control = exchange->req.role == VBD_ROLE_CONTROL;
 	if (exchange->has_share)
 		refusal = vbd_share_take(server->admission, &exchange->client->seat, share,
-			exchange->of_control, caller_share_count(exchange, share));
+			exchange->req.role == VBD_ROLE_CONTROL,
+			caller_share_count(exchange, share));
 	if (refusal == VBD_SHARE_GRANTED) {
 		if (exchange->has_share)
 			vbd_quota_count(exchange->req.caller, VBD_QUOTA_streams, 1);

@@ -99,7 +99,6 @@ struct vbd_server {
 	/* server_accept.c */
 	int spares[VBD_SERVER_SPARE_FDS];
 	unsigned int n_spares;
-	char *refusal; /* the answer to clients without a seat */
 
 	/* server_client.c */
 	struct vbd_link clients;
@@ -183,8 +182,7 @@ struct vbd_exchange {
 	/* Called when the client has ended its stream, or is @gone; NULL unless the request is
 	 * parked or a feed. */
 	void (*hang_up)(struct vbd_exchange *exchange, bool gone);
-	bool has_share;	 /* counted by vbd_share_take(); not if `brief` of the request */
-	bool of_control; /* @control of that vbd_share_take() */
+	bool has_share; /* counted by vbd_share_take(); not if `brief` of the request */
 	struct vbd_timer *timeout;
 	vbd_request_cb on_timeout;
 	vbd_request_cb on_gone;

@@ -30,8 +30,7 @@ void vbd_await_snapshot(struct vbd_request *req, uint64_t number, vbd_request_cb
 		.watches = vbd_kernel_watches(daemon),
 		.most_ms = SNAPSHOT_MS};
 
-	if (vbd_request_wait(req, &wait, go_on, arg, NULL) != VBD_OK)
-		go_on(req, arg);
+	vbd_request_wait(req, &wait, go_on, arg);
 }
 
 /* --- the table of counters ------------------------------------------------------------------- */

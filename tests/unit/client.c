@@ -103,7 +103,7 @@ void client_send(struct client *client, const char *caller, const char *method, 
 	(void)snprintf(
 		client->path, sizeof(client->path), "%.*s", (int)strcspn(target, "?"), target);
 	(void)snprintf(client->authorization, sizeof(client->authorization), "Bearer %s", caller);
-	(void)snprintf(req->client, sizeof(req->client), "127.0.0.1:40312");
+	req->client = "127.0.0.1:40312";
 	req->transport = &transport;
 	unit_set_headers(req, client->authorization);
 	unit_set_header(req, VBD_HEADER_CONTENT_TYPE, client->type);

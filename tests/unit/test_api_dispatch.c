@@ -547,7 +547,7 @@ DISPATCH_TEST(test_dispatch__an_open_request_stays_while_its_sender_would_be_let
 	know_token("eve", VBD_ROLE_CONTROL, "t1", 0);
 	with_header("Authorization", "Bearer t1");
 	answers("GET", "/v1/things/1", 200, "");
-	(void)snprintf(request.client, sizeof(request.client), "127.0.0.1:9");
+	request.client = "127.0.0.1:9";
 	may_stay(NULL);
 	assert_int_equal(request.identity.expires_wall_s, 0);
 	know_token("eve", VBD_ROLE_CONTROL, "t1", far_s);

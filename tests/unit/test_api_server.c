@@ -1337,8 +1337,6 @@ SERVER_TEST(test_server__nothing_hides_from_the_checks_what_the_handler_reads)
 		ROW(TRUSTED "Host: localhost\r\n" BEARER "Origin: http://localhost\0.evil.test\r\n"
 			    "\r\n",
 			true),
-		ROW(TRUSTED "Host: localhost\r\n" BEARER "Origin: http://evil.test\0\r\n\r\n",
-			false),
 		ROW(TRUSTED "Host: localhost\r\nAuthorization: Bearer x\0" TOKEN "\r\n\r\n", false),
 		ROW(TRUSTED "Host: localhost\r\n\0" BEARER "\r\n", false),
 		ROW("GET /v1/trusted\0/../ping HTTP/1.1\r\nHost: localhost\r\n" BEARER "\r\n",
@@ -1347,7 +1345,6 @@ SERVER_TEST(test_server__nothing_hides_from_the_checks_what_the_handler_reads)
 		/* 0.9.75 appends a folded line to the name of the header before it. */
 		ROW(TRUSTED "Host: localhost\r\n .evil.test\r\n" BEARER "\r\n", false),
 		ROW(TRUSTED "Ho: evil.test\r\n st\r\n" BEARER "\r\n", false),
-		ROW(TRUSTED "Ho: evil.test\r\n st\r\nHost: localhost\r\n" BEARER "\r\n", false),
 		ROW(TRUSTED "Ho: localhost\r\n st\r\n" BEARER "\r\n", true),
 		ROW(TRUSTED "Host: localhost\r\n" BEARER "Orig: http://evil.test\r\n\tin\r\n\r\n",
 			false),
