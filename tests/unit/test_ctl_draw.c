@@ -43,7 +43,7 @@ void vbd_ctl_screen_clear(void)
 void vbd_ctl_screen_put(
 	size_t line, size_t column, size_t columns, enum vbd_ctl_style style, const char *text)
 {
-	char *fit = vbd_ctl_text_fit(text, columns, false);
+	char *fit = vbd_ctl_text_fit(text, columns);
 
 	assert_true(line < screen.lines && column + columns <= screen.columns);
 	assert_int_equal(strlen(fit), columns);
@@ -67,11 +67,11 @@ static void add_line(const char *line)
 }
 
 /* Compares what is drawn with a text. */
-static void draws(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
+static void draws(struct vbd_ctl_top *top)
 {
 	size_t last = 0;
 
-	vbd_ctl_top_draw(view, picture);
+	vbd_ctl_top_draw(top);
 	assert_true(screen.shown);
 	screen.picture[0] = '\0';
 	for (size_t i = 0; i < screen.lines; i++) {
@@ -101,114 +101,93 @@ static json_t *parse(const char *text)
 	return json;
 }
 
-static struct vbd_ctl_rows rows_of(const char *list)
-{
-	struct vbd_ctl_rows rows;
-
-	vbd_ctl_rows_init(parse(list), NULL, 1, NULL, &rows);
-	return rows;
-}
-
 #define THREE                                                                               \
 	"[{'id':1,'name':'one','state':'established','peer':{'addr':'192.0.2.1','port':1}," \
 	"'device':'rxe0','counters':{'send':{'bytes':2048,'completed':2}}},"                \
 	"{'id':2,'name':'two','state':'failed','end_code':'rejected'},"                     \
 	"{'id':3,'name':null,'state':'resolving_addr'}]"
 
-static struct {
-	struct vbd_ctl_top_view view;
-	struct vbd_ctl_rows rows;
-	json_t *stats;
-	struct vbd_ctl_top_picture picture;
-} test;
+static struct vbd_ctl_top top;
+
+static void use_rows(const char *list)
+{
+	vbd_ctl_top_take(&top, parse(list), NULL, 1);
+}
 
 static int set_up(void **state)
 {
 	(void)state;
-	memset(&test, 0, sizeof(test));
 	screen.lines = 10;
 	screen.columns = 80;
-	test.rows = rows_of(THREE);
-	test.stats = parse("{'uptime_ms':3723000,'connections':3,'connections_established':2,"
-			   "'connections_ended':6,'connections_failed':1,'transfers':4}");
-	test.view = (struct vbd_ctl_top_view){.sort = VBD_CTL_TOP_ID};
-	test.picture = (struct vbd_ctl_top_picture){.server = "http://h:1",
+	top = (struct vbd_ctl_top){.server = "http://h:1",
 		.index = parse("{'version':'1.2.3'}"),
-		.stats = test.stats,
-		.rows = &test.rows,
+		.stats = parse("{'uptime_ms':3723000,'connections':3,'connections_established':2,"
+			       "'connections_ended':6,'connections_failed':1,'transfers':4}"),
 		.total = 3,
 		.stale_s = 9};
-	vbd_ctl_top_view_take(&test.view, &test.rows);
+	use_rows(THREE);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	vbd_ctl_top_view_fini(&test.view);
-	vbd_ctl_rows_fini(&test.rows);
+	vbd_ctl_top_fini(&top);
 	return 0;
 }
 
 #define CTL_DRAW_TEST(name) TEST_WITH(name, void *no_fixture, set_up, tear_down)
 
-static void use_rows(const char *list)
-{
-	vbd_ctl_rows_fini(&test.rows);
-	test.rows = rows_of(list);
-	vbd_ctl_top_view_take(&test.view, &test.rows);
-}
-
 CTL_DRAW_TEST(test_draw__a_list_of_connections)
 {
-	draws(&test.view, &test.picture);
+	draws(&top);
 }
 
 CTL_DRAW_TEST(test_draw__what_is_shown_of_more)
 {
-	test.view.reverse = true;
-	test.view.ended = true;
-	(void)snprintf(test.view.filter, sizeof(test.view.filter), "o");
-	vbd_ctl_top_view_take(&test.view, &test.rows);
-	test.picture.total = 4;
-	draws(&test.view, &test.picture);
+	top.reverse = true;
+	top.ended = true;
+	(void)snprintf(top.filter, sizeof(top.filter), "o");
+	use_rows(THREE);
+	top.total = 4;
+	draws(&top);
 }
 
 CTL_DRAW_TEST(test_draw__a_list_is_cut_where_the_screen_ends)
 {
 	screen.lines = 7;
 	screen.columns = 40;
-	test.view.chosen_at = 2;
-	test.view.holds = true;
-	draws(&test.view, &test.picture);
+	top.chosen_at = 2;
+	top.holds = true;
+	draws(&top);
 }
 
 CTL_DRAW_TEST(test_draw__trouble_goes_before_typing_and_typing_before_news)
 {
 	screen.lines = 6;
-	test.picture.news = "restarted";
-	draws(&test.view, &test.picture);
-	test.view.typing = true;
-	(void)snprintf(test.view.filter, sizeof(test.view.filter), "ab");
-	draws(&test.view, &test.picture);
-	test.picture.trouble = "no\nanswer";
-	draws(&test.view, &test.picture);
+	top.news = "restarted";
+	draws(&top);
+	top.typing = true;
+	(void)snprintf(top.filter, sizeof(top.filter), "ab");
+	draws(&top);
+	top.trouble = "no\nanswer";
+	draws(&top);
 }
 
 CTL_DRAW_TEST(test_draw__an_empty_list_says_why)
 {
 	screen.lines = 6;
-	(void)snprintf(test.view.filter, sizeof(test.view.filter), "zzz");
-	vbd_ctl_top_view_take(&test.view, &test.rows);
-	draws(&test.view, &test.picture);
-	test.view.filter[0] = '\0';
+	(void)snprintf(top.filter, sizeof(top.filter), "zzz");
+	use_rows(THREE);
+	draws(&top);
+	top.filter[0] = '\0';
 	use_rows("[]");
-	draws(&test.view, &test.picture);
-	test.view.ended = true;
-	draws(&test.view, &test.picture);
-	test.picture.stats = NULL;
-	test.picture.index = NULL;
-	draws(&test.view, &test.picture);
+	draws(&top);
+	top.ended = true;
+	draws(&top);
+	top.stats = NULL;
+	top.index = NULL;
+	draws(&top);
 }
 
 CTL_DRAW_TEST(test_draw__days_are_counted_apart)
@@ -228,10 +207,10 @@ CTL_DRAW_TEST(test_draw__days_are_counted_apart)
 	};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
-		assert_int_equal(json_object_set_new(test.stats, "uptime_ms",
+		assert_int_equal(json_object_set_new(top.stats, "uptime_ms",
 					 json_integer((json_int_t)cases[i].uptime_ms)),
 			0);
-		vbd_ctl_top_draw(&test.view, &test.picture);
+		vbd_ctl_top_draw(&top);
 		screen.picture[0] = '\0';
 		add_line(screen.text[0]);
 		assert_non_null(strstr(screen.picture, cases[i].text));
@@ -241,27 +220,27 @@ CTL_DRAW_TEST(test_draw__days_are_counted_apart)
 CTL_DRAW_TEST(test_draw__the_help_scrolls)
 {
 	screen.lines = 30;
-	test.view.page = VBD_CTL_TOP_HELP;
-	draws(&test.view, &test.picture);
+	top.page = VBD_CTL_TOP_HELP;
+	draws(&top);
 	screen.lines = 8;
-	test.view.scroll = 1;
-	draws(&test.view, &test.picture);
-	test.view.scroll = 1000;
-	draws(&test.view, &test.picture);
+	top.scroll = 1;
+	draws(&top);
+	top.scroll = 1000;
+	draws(&top);
 }
 
 CTL_DRAW_TEST(test_draw__the_detail_is_awaited_and_fits)
 {
 	screen.lines = 8;
 	screen.columns = 40;
-	test.view.page = VBD_CTL_TOP_DETAIL;
-	draws(&test.view, &test.picture);
-	test.picture.detail = "first\n  label         a text that is longer than a line\nthird\n"
-			      "four\033th\n";
-	draws(&test.view, &test.picture);
+	top.page = VBD_CTL_TOP_DETAIL;
+	draws(&top);
+	top.detail = "first\n  label         a text that is longer than a line\nthird\n"
+		     "four\033th\n";
+	draws(&top);
 	screen.lines = 7;
-	test.view.scroll = 2;
-	draws(&test.view, &test.picture);
+	top.scroll = 2;
+	draws(&top);
 }
 
 CTL_DRAW_TEST(test_draw__a_small_terminal_is_told_what_is_needed)
@@ -271,7 +250,7 @@ CTL_DRAW_TEST(test_draw__a_small_terminal_is_told_what_is_needed)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(sizes); i++) {
 		screen.lines = sizes[i][0];
 		screen.columns = sizes[i][1];
-		vbd_ctl_top_draw(&test.view, &test.picture);
+		vbd_ctl_top_draw(&top);
 		screen.picture[0] = '\0';
 		add_line(screen.text[0]);
 		assert_int_equal(strcmp(screen.picture, "needs 24 x 6\n") == 0, i < 2);

@@ -4,6 +4,7 @@
 
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/text.h"
+#include "cmd/verbsctl/common/view.h"
 #include "cmd/verbsctl/top/top.h"
 
 #include <jansson.h>
@@ -19,416 +20,411 @@ static json_t *parse(const char *text)
 	return json;
 }
 
-static struct vbd_ctl_rows take_snapshot(
-	const char *connections, const char *cqs, uint64_t at_ms, const struct vbd_ctl_rows *before)
+static void take(struct vbd_ctl_top *top, const char *connections, const char *cqs, uint64_t at_ms)
 {
-	json_t *list = parse(connections);
-	json_t *queues = cqs ? parse(cqs) : NULL;
-	struct vbd_ctl_rows rows;
-
-	vbd_ctl_rows_init(list, queues, at_ms * MS, before, &rows);
-	return rows;
-}
-
-static void assert_cell(const struct vbd_ctl_rows *rows, uint64_t id,
-	enum vbd_ctl_top_column column, const char *wanted)
-{
-	assert_string_equal(vbd_ctl_top_cell(vbd_ctl_rows_find(rows, id), column), wanted);
+	vbd_ctl_top_take(top, parse(connections), cqs ? parse(cqs) : NULL, at_ms * MS);
 }
 
 /* A computed number of a row; NULL if it is unknown. */
-static const json_t *number_of(const struct vbd_ctl_rows *rows, uint64_t id, const char *path)
+static const json_t *number_of(const struct vbd_ctl_top *top, uint64_t id, const char *path)
 {
-	return vbd_ctl_json_at(vbd_ctl_rows_find(rows, id), path);
+	const char *key = vbd_ctl_format("%llu", (unsigned long long)id);
+
+	return vbd_ctl_json_at(json_object_get(top->rows, key), path);
+}
+
+/* The line of a connection in a list that is wide enough for all. */
+static void assert_line(struct vbd_ctl_top *top, uint64_t id, const char *wanted)
+{
+	char *rest = vbd_ctl_top_table(top, SIZE_MAX / 2, 200);
+	const char *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		if (strtoull(line, NULL, 10) == id && strstr(line, wanted))
+			return;
+	}
+	fail_msg("%s", vbd_ctl_top_table(top, SIZE_MAX / 2, 200));
 }
 
 TEST(test_rows__rates_are_per_second_between_two_looks)
 {
-	struct vbd_ctl_rows first = take_snapshot(
+	struct vbd_ctl_top top = {0};
+
+	take(&top,
 		"[{\"id\": 7, \"state\": \"established\", \"counters\": {\"send\": {\"bytes\": "
 		"1000, \"completed\": 10}, \"recv\": {\"bytes\": 0, \"completed\": 4}}}]",
-		NULL, 1000, NULL);
-	struct vbd_ctl_rows second = take_snapshot(
+		NULL, 1000);
+	assert_null(number_of(&top, 7, "top.sent_rate"));
+	assert_line(&top, 7, "established -                -           -      -     -");
+	take(&top,
 		"[{\"id\": 7, \"state\": \"established\", \"counters\": {\"send\": {\"bytes\": "
 		"3000, \"completed\": 20}, \"write_imm\": {\"bytes\": 500, \"completed\": 1}, "
 		"\"recv\": {\"bytes\": 100, \"completed\": 5}, \"read\": {\"bytes\": 400}}}]",
-		NULL, 1500, &first);
-
-	assert_null(number_of(&first, 7, "top.sent_rate"));
-	assert_cell(&first, 7, VBD_CTL_TOP_SENT_RATE, "-");
-	assert_true(json_number_value(number_of(&second, 7, "top.sent_rate")) == 5000);
-	assert_true(json_number_value(number_of(&second, 7, "top.recv_rate")) == 1000);
-	assert_true(json_number_value(number_of(&second, 7, "top.ops_rate")) == 24);
-	assert_true(second.sent_rate == 5000 && second.received_rate == 1000);
-	assert_cell(&second, 7, VBD_CTL_TOP_SENT_RATE, "4.9K");
-	vbd_ctl_rows_fini(&second);
-	vbd_ctl_rows_fini(&first);
+		NULL, 1500);
+	assert_true(json_number_value(number_of(&top, 7, "top.sent_rate")) == 5000);
+	assert_true(json_number_value(number_of(&top, 7, "top.recv_rate")) == 1000);
+	assert_true(json_number_value(number_of(&top, 7, "top.ops_rate")) == 24);
+	assert_true(top.sent_rate == 5000 && top.received_rate == 1000);
+	assert_line(&top, 7, "  4.9K   1000    24 ");
+	vbd_ctl_top_fini(&top);
 }
 
 TEST(test_rows__a_counter_that_went_back_and_a_new_connection_have_no_rate)
 {
-	struct vbd_ctl_rows first = take_snapshot(
-		"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 1000}}}]", NULL, 1000, NULL);
-	struct vbd_ctl_rows second =
-		take_snapshot("[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 10}}},"
-			      " {\"id\": 8, \"counters\": {\"send\": {\"bytes\": 10}}}]",
-			NULL, 2000, &first);
+	struct vbd_ctl_top top = {0};
 
-	assert_null(number_of(&second, 7, "top.sent_rate"));
-	assert_null(number_of(&second, 8, "top.sent_rate"));
-	assert_true(second.sent_rate == 0);
-	vbd_ctl_rows_fini(&second);
-	vbd_ctl_rows_fini(&first);
+	take(&top, "[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 1000}}}]", NULL, 1000);
+	take(&top,
+		"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 10}}},"
+		" {\"id\": 8, \"counters\": {\"send\": {\"bytes\": 10}}}]",
+		NULL, 2000);
+	assert_null(number_of(&top, 7, "top.sent_rate"));
+	assert_null(number_of(&top, 8, "top.sent_rate"));
+	assert_true(top.sent_rate == 0);
+	vbd_ctl_top_fini(&top);
+}
+
+TEST(test_rows__what_is_forgotten_gives_no_rate)
+{
+	struct vbd_ctl_top top = {0};
+
+	take(&top, "[{\"id\": 7, \"state\": \"established\"}]", NULL, 1000);
+	vbd_ctl_top_take(&top, NULL, NULL, 0);
+	assert_int_equal(top.shown_count, 0);
+	take(&top, "[{\"id\": 7, \"state\": \"established\"}]", NULL, 2000);
+	assert_null(number_of(&top, 7, "top.sent_rate"));
+	vbd_ctl_top_fini(&top);
 }
 
 TEST(test_rows__an_ended_connection_has_no_rate)
 {
-	struct vbd_ctl_rows first =
-		take_snapshot("[{\"id\": 7, \"state\": \"established\"}]", NULL, 0, NULL);
-	struct vbd_ctl_rows second = take_snapshot("[{\"id\": 7, \"state\": \"failed\", "
-						   "\"end_code\": \"peer_unreachable\"}]",
-		NULL, 1000, &first);
+	struct vbd_ctl_top top = {.ended = true};
 
-	assert_null(number_of(&second, 7, "top.sent_rate"));
-	assert_cell(&second, 7, VBD_CTL_TOP_END_CODE, "peer_unreachable");
-	vbd_ctl_rows_fini(&second);
-	vbd_ctl_rows_fini(&first);
+	take(&top, "[{\"id\": 7, \"state\": \"established\"}]", NULL, 0);
+	take(&top,
+		"[{\"id\": 7, \"state\": \"failed\", "
+		"\"end_code\": \"peer_unreachable\"}]",
+		NULL, 1000);
+	assert_null(number_of(&top, 7, "top.sent_rate"));
+	assert_line(&top, 7, " peer_unreachable");
+	vbd_ctl_top_fini(&top);
 }
 
 TEST(test_rows__a_look_of_just_now_has_its_rates_taken_over)
 {
-	const char *json[] = {"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 0}}}]",
-		"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 1000}}}]",
-		"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 900000}}}]"};
-	struct vbd_ctl_rows first = take_snapshot(json[0], NULL, 1000, NULL);
-	struct vbd_ctl_rows second = take_snapshot(json[1], NULL, 2000, &first);
-	struct vbd_ctl_rows third = take_snapshot(json[2], NULL, 2001, &second);
+	struct vbd_ctl_top top = {0};
 
-	assert_true(json_number_value(number_of(&third, 7, "top.sent_rate")) == 1000);
-	vbd_ctl_rows_fini(&third);
-	vbd_ctl_rows_fini(&second);
-	vbd_ctl_rows_fini(&first);
+	take(&top, "[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 0}}}]", NULL, 1000);
+	take(&top, "[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 1000}}}]", NULL, 2000);
+	take(&top, "[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 900000}}}]", NULL, 2001);
+	assert_true(json_number_value(number_of(&top, 7, "top.sent_rate")) == 1000);
+	vbd_ctl_top_fini(&top);
 }
 
 TEST(test_rows__cq_and_rtt_are_shown_where_they_are_known)
 {
-	struct vbd_ctl_rows rows = take_snapshot("[{\"id\": 2, \"cq\": {\"id\": 5}, \"rtt\": "
-						 "{\"last_ns\": 12345, \"p99_ns\": 99400}},"
-						 " {\"id\": 1, \"cq\": {\"id\": 6}, \"rtt\": "
-						 "null}, {\"id\": 3}, {\"name\": \"none\"}, 17]",
+	struct vbd_ctl_top top = {0};
+
+	take(&top,
+		"[{\"id\": 2, \"cq\": {\"id\": 5}, \"rtt\": "
+		"{\"last_ns\": 12345, \"p99_ns\": 99400}},"
+		" {\"id\": 1, \"cq\": {\"id\": 6}, \"rtt\": "
+		"null}, {\"id\": 3}, {\"name\": \"none\"}, 17]",
 		"[{\"id\": 5, \"cqe\": 1000, \"outstanding_cqe\": 250},"
 		" {\"id\": 6, \"cqe\": 0, \"outstanding_cqe\": 0}]",
-		0, NULL);
-
-	assert_int_equal(json_object_size(rows.by_id), 3);
-	assert_cell(&rows, 2, VBD_CTL_TOP_CQ, "25%");
-	assert_cell(&rows, 2, VBD_CTL_TOP_RTT, "12.3us");
-	assert_cell(&rows, 2, VBD_CTL_TOP_RTT_P99, "99.4us");
-	assert_cell(&rows, 1, VBD_CTL_TOP_CQ, "-");
-	assert_cell(&rows, 1, VBD_CTL_TOP_RTT, "-");
-	assert_cell(&rows, 3, VBD_CTL_TOP_CQ, "-");
-	assert_cell(&rows, 3, VBD_CTL_TOP_NAME, "-");
-	assert_null(vbd_ctl_rows_find(&rows, 4));
-	vbd_ctl_rows_fini(&rows);
+		0);
+	assert_int_equal(json_object_size(top.rows), 3);
+	assert_line(&top, 2, "  25% 12.3us 99.4us ");
+	assert_line(&top, 1, "    -      -      - ");
+	assert_line(&top, 3, " 3 -          -           -  ");
+	vbd_ctl_top_fini(&top);
 }
 
 TEST(test_rows__names_can_not_steer_the_terminal)
 {
-	struct vbd_ctl_rows rows =
-		take_snapshot("[{\"id\": 1, \"name\": \"\\u001b[2J\"}]", NULL, 0, NULL);
+	struct vbd_ctl_top top = {0};
 
-	assert_cell(&rows, 1, VBD_CTL_TOP_NAME, "\\x1b[2J");
-	vbd_ctl_rows_fini(&rows);
+	take(&top, "[{\"id\": 1, \"name\": \"\\u001b[2J\"}]", NULL, 0);
+	assert_line(&top, 1, " 1 \\x1b[2J ");
+	vbd_ctl_top_fini(&top);
 }
 
 /* Four connections: 4 has no rate, the others 300, 100 and 100. */
-static struct vbd_ctl_rows four(void)
+static struct vbd_ctl_top four(size_t sort)
 {
-	struct vbd_ctl_rows first =
-		take_snapshot("[{\"id\": 1}, {\"id\": 2}, {\"id\": 3}]", NULL, 0, NULL);
-	struct vbd_ctl_rows rows = take_snapshot(
+	struct vbd_ctl_top top = {.sort = sort};
+
+	take(&top, "[{\"id\": 1}, {\"id\": 2}, {\"id\": 3}]", NULL, 0);
+	take(&top,
 		"[{\"id\": 1, \"name\": \"web\", \"counters\": {\"send\": {\"bytes\": 300}}},"
 		" {\"id\": 2, \"name\": \"store-a\", \"counters\": {\"send\": {\"bytes\": 100}}},"
 		" {\"id\": 3, \"name\": \"Store-B\", \"counters\": {\"send\": {\"bytes\": 100}},"
 		"  \"peer\": {\"addr\": \"192.0.2.9\", \"port\": 7471}}, {\"id\": 4}]",
-		NULL, 1000, &first);
-
-	vbd_ctl_rows_fini(&first);
-	return rows;
+		NULL, 1000);
+	return top;
 }
 
-static void assert_order(const struct vbd_ctl_top_view *view, const char *wanted)
+static void assert_order(const struct vbd_ctl_top *top, const char *wanted)
 {
 	char ids[32] = "";
 
-	for (size_t i = 0; i < view->shown_count; i++)
+	for (size_t i = 0; i < top->shown_count; i++)
 		(void)snprintf(ids + strlen(ids), sizeof(ids) - strlen(ids), "%llu",
-			(unsigned long long)vbd_ctl_json_uint(view->shown[i], "id"));
+			(unsigned long long)vbd_ctl_json_uint(top->shown[i], "id"));
 	assert_string_equal(ids, wanted);
 }
 
-static void press(struct vbd_ctl_top_view *view, const struct vbd_ctl_rows *rows, const char *keys)
+static void press(struct vbd_ctl_top *top, const char *keys)
 {
 	while (*keys)
-		(void)vbd_ctl_top_view_key(view, rows, (unsigned char)*keys++, 2);
+		(void)vbd_ctl_top_key(top, (unsigned char)*keys++, 2);
 }
 
 TEST(test_view__sorts_by_key_with_the_unknown_last_either_way)
 {
-	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_SENT_RATE};
-	struct vbd_ctl_rows rows = four();
+	struct vbd_ctl_top top = four(vbd_ctl_top_column_of("sent/s", 0));
 
-	vbd_ctl_top_view_take(&view, &rows);
-	assert_order(&view, "1234"); /* equal values are ordered by id */
-	press(&view, &rows, "t");
-	assert_order(&view, "2314");
-	press(&view, &rows, "t");
-	assert_order(&view, "1234");
-	press(&view, &rows, "n");
-	assert_order(&view, "3214"); /* byte order: capitals come first */
-	press(&view, &rows, "r");
-	assert_order(&view, "1234");
-	press(&view, &rows, "i");
-	assert_order(&view, "1234");
-	assert_false(view.reverse);
-	press(&view, &rows, "ii");
-	assert_order(&view, "1234");
-	press(&view, &rows, "i");
-	assert_order(&view, "4321");
-	press(&view, &rows, "<");
-	assert_int_equal(view.sort, VBD_CTL_TOP_COLUMN_END - 1);
-	press(&view, &rows, ">>");
-	assert_int_equal(view.sort, VBD_CTL_TOP_NAME);
-	vbd_ctl_top_view_fini(&view);
-	vbd_ctl_rows_fini(&rows);
+	assert_order(&top, "1234"); /* equal values are ordered by id */
+	press(&top, "t");
+	assert_order(&top, "2314");
+	press(&top, "t");
+	assert_order(&top, "1234");
+	press(&top, "n");
+	assert_order(&top, "3214"); /* byte order: capitals come first */
+	press(&top, "r");
+	assert_order(&top, "1234");
+	press(&top, "i");
+	assert_order(&top, "1234");
+	assert_false(top.reverse);
+	press(&top, "ii");
+	assert_order(&top, "1234");
+	press(&top, "i");
+	assert_order(&top, "4321");
+	press(&top, "<");
+	assert_int_equal(top.sort, vbd_ctl_top_column_count - 1);
+	press(&top, ">>");
+	assert_string_equal(vbd_ctl_top_columns[top.sort].name, "name");
+	vbd_ctl_top_fini(&top);
 }
 
 TEST(test_view__filters_while_it_is_typed)
 {
-	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
-	struct vbd_ctl_rows rows = four();
+	struct vbd_ctl_top top = four(0);
 
-	vbd_ctl_top_view_take(&view, &rows);
-	press(&view, &rows, "/store");
-	assert_order(&view, "23");
-	press(&view, &rows, "q"); /* part of the filter, not a command */
-	assert_false(view.quit);
-	assert_order(&view, "");
-	press(&view, &rows, "\177\n");
-	assert_false(view.typing);
-	assert_string_equal(view.filter, "store");
-	press(&view, &rows, "/\177\177\177\177\177\177192.0.2.9");
-	assert_order(&view, "3");
-	press(&view, &rows, "\033");
-	assert_string_equal(view.filter, "store");
-	assert_order(&view, "23");
-	press(&view, &rows, "\033");
-	assert_order(&view, "1234");
-	press(&view, &rows, "/\xc3\xa4\177\n");
-	assert_string_equal(view.filter, "");
-	vbd_ctl_top_view_fini(&view);
-	vbd_ctl_rows_fini(&rows);
+	press(&top, "/store");
+	assert_order(&top, "23");
+	press(&top, "q"); /* part of the filter, not a command */
+	assert_false(top.quit);
+	assert_order(&top, "");
+	press(&top, "\177\n");
+	assert_false(top.typing);
+	assert_string_equal(top.filter, "store");
+	press(&top, "/\177\177\177\177\177\177192.0.2.9");
+	assert_order(&top, "3");
+	press(&top, "\033");
+	assert_string_equal(top.filter, "store");
+	assert_order(&top, "23");
+	press(&top, "\033");
+	assert_order(&top, "1234");
+	press(&top, "/\xc3\xa4\177\n");
+	assert_string_equal(top.filter, "");
+	vbd_ctl_top_fini(&top);
 }
 
 TEST(test_view__a_filter_is_not_longer_than_its_room)
 {
-	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
-	struct vbd_ctl_rows rows = four();
+	struct vbd_ctl_top top = four(0);
 
-	press(&view, &rows, "/");
+	press(&top, "/");
 	for (size_t i = 0; i < 2 * VBD_CTL_TOP_FILTER_BYTES; i++)
-		press(&view, &rows, "x");
-	assert_int_equal(strlen(view.filter), VBD_CTL_TOP_FILTER_BYTES - 1);
-	vbd_ctl_top_view_fini(&view);
-	vbd_ctl_rows_fini(&rows);
+		press(&top, "x");
+	assert_int_equal(strlen(top.filter), VBD_CTL_TOP_FILTER_BYTES - 1);
+	vbd_ctl_top_fini(&top);
 }
 
 TEST(test_view__the_choice_stays_with_its_connection)
 {
-	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
-	struct vbd_ctl_rows rows = four();
-	struct vbd_ctl_rows fewer;
+	struct vbd_ctl_top top = four(0);
 
-	vbd_ctl_top_view_take(&view, &rows);
-	press(&view, &rows, "i"); /* 4321; the user has chosen no row, so the topmost is */
-	assert_int_equal(view.chosen, 4);
-	press(&view, &rows, "jj");
-	assert_int_equal(view.chosen, 2);
-	press(&view, &rows, "i"); /* 1234 */
-	assert_int_equal(view.chosen, 2);
-	assert_int_equal(view.chosen_at, 1);
-	fewer = take_snapshot("[{\"id\": 1}, {\"id\": 3}]", NULL, 0, NULL);
-	vbd_ctl_top_view_take(&view, &fewer);
-	assert_int_equal(view.chosen, 3);
-	press(&view, &fewer, "G");
-	assert_int_equal(view.chosen, 3);
-	press(&view, &fewer, "jjj");
-	assert_int_equal(view.chosen, 3);
-	press(&view, &fewer, "g");
-	assert_int_equal(view.chosen, 1);
-	press(&view, &fewer, "k");
-	assert_int_equal(view.chosen, 1);
-	vbd_ctl_top_view_fini(&view);
-	vbd_ctl_rows_fini(&fewer);
-	vbd_ctl_rows_fini(&rows);
+	press(&top, "i"); /* 4321; the user has chosen no row, so the topmost is */
+	assert_int_equal(top.chosen, 4);
+	press(&top, "jj");
+	assert_int_equal(top.chosen, 2);
+	press(&top, "i"); /* 1234 */
+	assert_int_equal(top.chosen, 2);
+	assert_int_equal(top.chosen_at, 1);
+	take(&top, "[{\"id\": 1}, {\"id\": 3}]", NULL, 2000);
+	assert_int_equal(top.chosen, 3);
+	press(&top, "G");
+	assert_int_equal(top.chosen, 3);
+	press(&top, "jjj");
+	assert_int_equal(top.chosen, 3);
+	press(&top, "g");
+	assert_int_equal(top.chosen, 1);
+	press(&top, "k");
+	assert_int_equal(top.chosen, 1);
+	vbd_ctl_top_fini(&top);
 }
 
 TEST(test_view__scrolls_so_that_the_choice_is_seen)
 {
-	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
-	struct vbd_ctl_rows rows = four();
+	struct vbd_ctl_top top = four(0);
 
-	vbd_ctl_top_view_take(&view, &rows);
-	press(&view, &rows, "G");
-	vbd_ctl_top_view_settle(&view, 2);
-	assert_int_equal(view.first, 2);
-	press(&view, &rows, "kk");
-	vbd_ctl_top_view_settle(&view, 2);
-	assert_int_equal(view.first, 1);
-	vbd_ctl_top_view_settle(&view, 10);
-	assert_int_equal(view.first, 0);
-	vbd_ctl_top_view_settle(&view, 0);
-	vbd_ctl_top_view_fini(&view);
-	vbd_ctl_rows_fini(&rows);
+	press(&top, "G");
+	(void)vbd_ctl_top_table(&top, 2, 80);
+	assert_int_equal(top.first, 2);
+	press(&top, "kk");
+	(void)vbd_ctl_top_table(&top, 2, 80);
+	assert_int_equal(top.first, 1);
+	(void)vbd_ctl_top_table(&top, 10, 80);
+	assert_int_equal(top.first, 0);
+	(void)vbd_ctl_top_table(&top, 0, 80);
+	vbd_ctl_top_fini(&top);
 }
 
 TEST(test_view__pages_open_and_close)
 {
-	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
-	struct vbd_ctl_rows none = {0};
-	struct vbd_ctl_rows rows = four();
+	struct vbd_ctl_top none = {0};
+	struct vbd_ctl_top top = four(0);
 
-	press(&view, &none, "\n"); /* no row to show */
-	assert_int_equal(view.page, VBD_CTL_TOP_LIST);
-	vbd_ctl_top_view_take(&view, &rows);
-	assert_true(vbd_ctl_top_view_key(&view, &rows, VBD_CTL_KEY_ENTER, 2));
-	assert_int_equal(view.page, VBD_CTL_TOP_DETAIL);
-	press(&view, &rows, "jj");
-	assert_int_equal(view.scroll, 2);
-	assert_int_equal(view.chosen, 1);
-	vbd_ctl_top_view_take(&view, &none); /* the connection ended; its page stays */
-	assert_int_equal(view.page, VBD_CTL_TOP_DETAIL);
-	assert_int_equal(view.chosen, 1);
-	press(&view, &rows, "\033?");
-	assert_int_equal(view.page, VBD_CTL_TOP_HELP);
-	press(&view, &rows, "?");
-	assert_int_equal(view.page, VBD_CTL_TOP_LIST);
-	press(&view, &rows, "\n");
-	assert_int_equal(view.page, VBD_CTL_TOP_DETAIL);
-	press(&view, &rows, "q?q");
-	assert_int_equal(view.page, VBD_CTL_TOP_LIST);
-	assert_false(view.quit);
-	assert_true(vbd_ctl_top_view_key(&view, &rows, 'a', 2));
-	assert_true(view.ended);
-	(void)vbd_ctl_top_view_key(&view, &rows, VBD_CTL_KEY_GONE, 2);
-	assert_true(view.quit);
-	vbd_ctl_top_view_fini(&view);
-	vbd_ctl_rows_fini(&rows);
+	press(&none, "\n"); /* no row to show */
+	assert_int_equal(none.page, VBD_CTL_TOP_LIST);
+	vbd_ctl_top_fini(&none);
+	assert_true(vbd_ctl_top_key(&top, VBD_CTL_KEY_ENTER, 2));
+	assert_int_equal(top.page, VBD_CTL_TOP_DETAIL);
+	press(&top, "jj");
+	assert_int_equal(top.scroll, 2);
+	assert_int_equal(top.chosen, 1);
+	vbd_ctl_top_take(&top, NULL, NULL, 0); /* the connection ended; its page stays */
+	assert_int_equal(top.page, VBD_CTL_TOP_DETAIL);
+	assert_int_equal(top.chosen, 1);
+	take(&top, "[{\"id\": 1}]", NULL, 2000);
+	press(&top, "\033?");
+	assert_int_equal(top.page, VBD_CTL_TOP_HELP);
+	press(&top, "?");
+	assert_int_equal(top.page, VBD_CTL_TOP_LIST);
+	press(&top, "\n");
+	assert_int_equal(top.page, VBD_CTL_TOP_DETAIL);
+	press(&top, "q?q");
+	assert_int_equal(top.page, VBD_CTL_TOP_LIST);
+	assert_false(top.quit);
+	assert_true(vbd_ctl_top_key(&top, 'a', 2));
+	assert_true(top.ended);
+	(void)vbd_ctl_top_key(&top, VBD_CTL_KEY_GONE, 2);
+	assert_true(top.quit);
+	vbd_ctl_top_fini(&top);
 }
 
-static size_t width_of(const struct vbd_ctl_top_layout *layout)
+/* The titles of a list in a terminal of this width. */
+static char *titles_at(struct vbd_ctl_top *top, size_t width)
 {
-	size_t total = 0;
+	char *text = vbd_ctl_top_table(top, 1, width);
 
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		if (layout->width[i])
-			total += layout->width[i] + (total ? 1 : 0);
-	}
-	return total;
+	return vbd_ctl_format("%.*s ", (int)strcspn(text, "\n"), text);
 }
 
 TEST(test_columns__those_that_matter_least_go_first)
 {
-	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
-	struct vbd_ctl_rows rows =
-		take_snapshot("[{\"id\": 123456, \"name\": \"a-name-of-24-characters!!\","
-			      " \"state\": \"resolving_route\", \"device\": \"rxe0\","
-			      " \"peer\": {\"addr\": \"fe80::5054:ff:fe12:3456\", "
-			      "\"port\": 7471}}]",
-			NULL, 0, NULL);
-	struct vbd_ctl_top_layout layout;
+	struct vbd_ctl_top top = {.ended = true};
+	const char *titles, *wide;
 
-	vbd_ctl_top_view_take(&view, &rows);
-	layout = vbd_ctl_top_layout(view.shown, 1, 200, true);
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++)
-		assert_int_not_equal(layout.width[i], 0);
-	assert_int_equal(layout.width[VBD_CTL_TOP_ID], 6);
-	assert_int_equal(layout.width[VBD_CTL_TOP_NAME], 24);
-	assert_int_equal(layout.width[VBD_CTL_TOP_PEER], 30);
-	assert_int_equal(layout.width[VBD_CTL_TOP_STATE], 15);
-	layout = vbd_ctl_top_layout(view.shown, 1, 200, false);
-	assert_int_equal(layout.width[VBD_CTL_TOP_END_CODE], 0);
-	layout = vbd_ctl_top_layout(view.shown, 1, 80, false);
-	assert_int_not_equal(layout.width[VBD_CTL_TOP_RTT], 0);
-	assert_int_not_equal(layout.width[VBD_CTL_TOP_PEER], 0);
-	assert_int_equal(layout.width[VBD_CTL_TOP_RTT_P99], 0);
-	assert_int_equal(layout.width[VBD_CTL_TOP_SENT], 0);
-	layout = vbd_ctl_top_layout(view.shown, 1, 30, false);
-	assert_int_not_equal(layout.width[VBD_CTL_TOP_SENT_RATE], 0);
-	assert_int_equal(layout.width[VBD_CTL_TOP_PEER], 0);
+	take(&top,
+		"[{\"id\": 123456, \"name\": \"a-name-of-24-characters!!\","
+		" \"state\": \"resolving_route\", \"device\": \"rxe0\","
+		" \"peer\": {\"addr\": \"fe80::5054:ff:fe12:3456\", "
+		"\"port\": 7471}}]",
+		NULL, 0);
+	assert_string_equal(titles_at(&top, 200),
+		"    ID NAME                      STATE           PEER                           "
+		"DEVICE SENT/s RECV/s OPS/s   CQ    RTT  RTT99  SENT  RECV END-CODE ");
+	top.ended = false;
+	assert_null(strstr(titles_at(&top, 200), "END-CODE"));
+	titles = titles_at(&top, 80);
+	assert_non_null(strstr(titles, " RTT "));
+	assert_non_null(strstr(titles, " PEER "));
+	assert_null(strstr(titles, " RTT99 "));
+	assert_null(strstr(titles, " SENT "));
+	titles = titles_at(&top, 30);
+	assert_non_null(strstr(titles, " SENT/s "));
+	assert_null(strstr(titles, " PEER "));
+	take(&top, "[{\"id\": 12, \"name\": \"a-name-of-24-characters!!\"}]", NULL, 1000);
+	top.ended = true;
 	for (size_t columns = 2; columns < 250; columns++) {
-		layout = vbd_ctl_top_layout(view.shown, 1, columns, true);
-		assert_true(width_of(&layout) <= columns);
-		assert_int_not_equal(layout.width[VBD_CTL_TOP_ID], 0);
+		wide = titles_at(&top, columns);
+		assert_true(strlen(wide) <= columns + 1);
+		assert_memory_equal(wide, "ID ", 3);
 	}
-	vbd_ctl_top_view_fini(&view);
-	vbd_ctl_rows_fini(&rows);
+	vbd_ctl_top_fini(&top);
 }
 
 TEST(test_columns__each_has_its_own_letter_and_name)
 {
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		enum vbd_ctl_top_column column = (enum vbd_ctl_top_column)i;
-		const struct vbd_ctl_top_column_spec *spec = &vbd_ctl_top_columns[column];
+	for (size_t i = 0; i < vbd_ctl_top_column_count; i++) {
+		const struct vbd_ctl_top_column *column = &vbd_ctl_top_columns[i];
 
-		assert_int_equal(vbd_ctl_top_column_of(NULL, spec->letter), column);
-		assert_int_equal(vbd_ctl_top_column_of(spec->name, 0), column);
-		assert_true(spec->least <= spec->most);
-		assert_null(strchr("qQrajkgGh?/<> ", spec->letter));
+		assert_int_equal(vbd_ctl_top_column_of(NULL, column->letter), i);
+		assert_int_equal(vbd_ctl_top_column_of(column->name, 0), i);
+		assert_null(strchr("qQrajkgGh?/<> ", column->letter));
 	}
-	assert_int_equal(vbd_ctl_top_column_of(NULL, '!'), VBD_CTL_TOP_COLUMN_END);
-	assert_int_equal(vbd_ctl_top_column_of("bytes", 0), VBD_CTL_TOP_COLUMN_END);
+	assert_int_equal(vbd_ctl_top_column_of(NULL, '!'), vbd_ctl_top_column_count);
+	assert_int_equal(vbd_ctl_top_column_of("bytes", 0), vbd_ctl_top_column_count);
+}
+
+static void assert_short(const char *field, double number, const char *wanted)
+{
+	json_t *value = vbd_ctl_json_keep(json_real(number));
+
+	assert_string_equal(vbd_ctl_fill(value, field), wanted);
 }
 
 TEST(test_columns__numbers_stay_short)
 {
-	assert_string_equal(vbd_ctl_short_count(0), "0");
-	assert_string_equal(vbd_ctl_short_count(1023), "1023");
-	assert_string_equal(vbd_ctl_short_count(1023.6), "1.0K");
-	assert_string_equal(vbd_ctl_short_count(99.94 * 1024), "99.9K");
-	assert_string_equal(vbd_ctl_short_count(99.96 * 1024), "100K");
-	assert_string_equal(vbd_ctl_short_count(1023.9 * 1024), "1.0M");
-	assert_string_equal(vbd_ctl_short_ns(980), "980ns");
-	assert_string_equal(vbd_ctl_short_ns(999.6), "1.00us");
-	assert_string_equal(vbd_ctl_short_ns(12345), "12.3us");
-	assert_string_equal(vbd_ctl_short_ns(999499), "999us");
-	assert_string_equal(vbd_ctl_short_ns(999600), "1.00ms");
-	assert_string_equal(vbd_ctl_short_ns(1.5e9), "1.50s");
+	static const struct {
+		const char *field, *wanted;
+		double number;
+	} cases[] = {
+		{"{:short}", "0", 0},
+		{"{:short}", "1023", 1023},
+		{"{:short}", "1.0K", 1023.6},
+		{"{:short}", "99.9K", 99.94 * 1024},
+		{"{:short}", "100K", 99.96 * 1024},
+		{"{:short}", "1.0M", 1023.9 * 1024},
+		{"{:short_ns}", "980ns", 980},
+		{"{:short_ns}", "1.00us", 999.6},
+		{"{:short_ns}", "12.3us", 12345},
+		{"{:short_ns}", "999us", 999499},
+		{"{:short_ns}", "1.00ms", 999600},
+		{"{:short_ns}", "1.50s", 1.5e9},
+		{"{:share}", "25%", 0.25},
+	};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++)
+		assert_short(cases[i].field, cases[i].number, cases[i].wanted);
+	assert_string_equal(vbd_ctl_fill(NULL, "{:short} {:short_ns} {:share}"), "- - -");
 }
 
-static void assert_fit(const char *text, size_t columns, bool right, const char *wanted)
+static void assert_fit(const char *text, size_t columns, const char *wanted)
 {
-	char *fit = vbd_ctl_text_fit(text, columns, right);
+	char *fit = vbd_ctl_text_fit(text, columns);
 
 	assert_string_equal(fit, wanted);
 }
 
 TEST(test_text__is_cut_and_filled_by_columns_not_bytes)
 {
-	assert_fit("abc", 5, false, "abc  ");
-	assert_fit("abc", 5, true, "  abc");
-	assert_fit("abcdef", 5, false, "abcd~");
-	assert_fit("abc", 0, false, "");
-	assert_fit("abc", 1, false, "~");
+	assert_fit("abc", 5, "abc  ");
+	assert_fit("abcdef", 5, "abcd~");
+	assert_fit("abc", 0, "");
+	assert_fit("abc", 1, "~");
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		skip();
 	assert_fit("\xc3\xa4"
 		   "bc",
-		4, false,
+		4,
 		"\xc3\xa4"
 		"bc ");
-	assert_fit("\xe6\xbc\xa2\xe5\xad\x97", 3, false, "\xe6\xbc\xa2~"); /* two columns wide */
-	assert_fit("\xe6\xbc\xa2\xe5\xad\x97", 2, false, "~ ");
+	assert_fit("\xe6\xbc\xa2\xe5\xad\x97", 3, "\xe6\xbc\xa2~"); /* two columns wide */
+	assert_fit("\xe6\xbc\xa2\xe5\xad\x97", 2, "~ ");
 	assert_int_equal(vbd_ctl_text_columns("\xe6\xbc\xa2x"), 3);
 }
 

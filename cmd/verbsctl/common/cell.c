@@ -111,6 +111,48 @@ static char *cell_whole_ms(const json_t *value)
 	return vbd_ctl_format("%llu ms", (unsigned long long)vbd_ctl_json_uint(value, ""));
 }
 
+/* In 5 characters or less: "17", "99.9K", "1023M" (powers of 1024). */
+static char *cell_short(const json_t *value)
+{
+	static const char *const units[] = {"", "K", "M", "G", "T", "P", "E"};
+	double count = json_number_value(value);
+	size_t unit = 0;
+
+	/* Rounded, 1023.5 would become "1024". */
+	while (count >= 1023.5 && unit + 1 < VBD_ARRAY_LEN(units)) {
+		count /= 1024;
+		unit++;
+	}
+	return json_is_number(value)
+		       ? vbd_ctl_format("%.*f%s", unit && count < 99.95 ? 1 : 0, count, units[unit])
+		       : dash();
+}
+
+/* In 6 characters or less: "980ns", "12.3us", "1.50s". */
+static char *cell_short_ns(const json_t *value)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+	double ns = json_number_value(value);
+	size_t unit = 0;
+	int digits = 0;
+
+	while (ns >= 999.5 && unit + 1 < VBD_ARRAY_LEN(units)) {
+		ns /= 1000;
+		unit++;
+	}
+	if (unit && ns < 99.95)
+		digits = ns >= 9.995 ? 1 : 2;
+	return json_is_number(value) ? vbd_ctl_format("%.*f%s", digits, ns, units[unit]) : dash();
+}
+
+/* 0 to 1 as a percentage. */
+static char *cell_share(const json_t *value)
+{
+	if (!json_is_number(value))
+		return dash();
+	return vbd_ctl_format("%.0f%%", json_number_value(value) * 100);
+}
+
 /* Without the last six digits, which are too many to read. */
 static char *cell_time(const json_t *value)
 {
@@ -245,6 +287,9 @@ void vbd_ctl_field_init(struct vbd_ctl_field *field, const char *text, size_t le
 		{"rate", cell_rate, true},
 		{"received", cell_received, true},
 		{"sent", cell_sent, true},
+		{"share", cell_share, true},
+		{"short", cell_short, true},
+		{"short_ns", cell_short_ns, true},
 		{"span", cell_span, true},
 		{"text", vbd_ctl_cell_text, false},
 	};

@@ -253,18 +253,15 @@ static size_t fitting_length(const char *text, size_t columns, size_t *ret_taken
 	return len;
 }
 
-char *vbd_ctl_text_fit(const char *text, size_t columns, bool right)
+char *vbd_ctl_text_fit(const char *text, size_t columns)
 {
 	bool cut = vbd_ctl_text_columns(text) > columns;
 	size_t taken;
-	size_t len = fitting_length(text, cut && columns ? columns - 1 : columns, &taken);
-	int space;
+	size_t len = fitting_length(text, columns - (cut && columns), &taken);
 
-	if (cut && columns)
-		taken++;
-	space = (int)(columns - taken);
-	return vbd_ctl_format("%*s%.*s%s%*s", right ? space : 0, "", (int)len, text,
-		cut && columns ? "~" : "", right ? 0 : space, "");
+	taken += cut && columns;
+	return vbd_ctl_format(
+		"%.*s%s%*s", (int)len, text, cut && columns ? "~" : "", (int)(columns - taken), "");
 }
 
 /* Writes one line of @len bytes as lines of at most @columns; a longer word stays whole. */

@@ -120,11 +120,10 @@ size_t vbd_ctl_text_columns(const char *text);
 
 /**
  * vbd_ctl_text_fit - cut or pad a safe text to exactly @columns columns
- * @right: pad on the left
  *
  * A text that is cut ends with "~".
  */
-char *vbd_ctl_text_fit(const char *text, size_t columns, bool right);
+char *vbd_ctl_text_fit(const char *text, size_t columns);
 
 /**
  * vbd_ctl_text_wrap - break lines longer than @columns at spaces

@@ -102,7 +102,7 @@ static void add_row(
 	vbd_ctl_release(kept);
 }
 
-void vbd_ctl_table_put(const char *columns, const json_t *rows, bool color)
+static struct libscols_table *make_table(const char *columns, const json_t *rows, bool color)
 {
 	struct libscols_table *table = vbd_ctl_must(scols_new_table());
 	struct column parsed[COLUMNS_MAX];
@@ -110,6 +110,7 @@ void vbd_ctl_table_put(const char *columns, const json_t *rows, bool color)
 	const char *word;
 
 	scols_table_enable_colors(table, color);
+	(void)scols_table_enable_noencoding(table, 1); /* cells are safe */
 	while (count < COLUMNS_MAX && (word = vbd_ctl_word(columns, count))) {
 		struct column *column = &parsed[count++];
 
@@ -118,10 +119,42 @@ void vbd_ctl_table_put(const char *columns, const json_t *rows, bool color)
 	}
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		add_row(table, parsed, count, json_array_get(rows, i));
+	return table;
+}
+
+void vbd_ctl_table_put(const char *columns, const json_t *rows, bool color)
+{
+	struct libscols_table *table = make_table(columns, rows, color);
+
 	if (scols_table_set_stream(table, view_out()) < 0)
 		vbd_ctl_must(NULL);
 	(void)scols_print_table(table);
 	scols_unref_table(table);
+}
+
+char *vbd_ctl_table_text(const char *columns, const size_t *least, const json_t *rows, size_t width)
+{
+	struct libscols_table *table = make_table(columns, rows, false);
+	struct libscols_column *column;
+	char *text = NULL;
+
+	for (size_t i = 0; (column = scols_table_get_column(table, i)); i++) {
+		struct libscols_cell *title = scols_column_get_header(column);
+		bool right = scols_column_is_right(column);
+		int columns_least = right ? (int)least[i] : -(int)least[i];
+
+		/* libsmartcols makes no column narrower than its title. */
+		(void)scols_cell_set_data(
+			title, vbd_ctl_format("%*s", columns_least, scols_cell_get_data(title)));
+		if (!right)
+			(void)scols_column_set_flags(column, SCOLS_FL_TRUNC);
+	}
+	(void)scols_table_set_termforce(table, SCOLS_TERMFORCE_ALWAYS);
+	(void)scols_table_set_termwidth(table, width);
+	if (scols_print_table_to_string(table, &text) < 0 || !text)
+		text = strdup("");
+	scols_unref_table(table);
+	return vbd_ctl_keep(text, free);
 }
 
 void vbd_ctl_labels(enum vbd_ctl_labels labels)

@@ -32,9 +32,9 @@ size_t vbd_ctl_cell_for(const char *name, vbd_ctl_cell_fn *ret_cell);
 /*
  * A value of an object in the form "path" or "path:format". Without a format the name decides
  * (vbd_ctl_cell_for()). Formats are bytes (1.5 MiB), count (0 if missing), endpoint, ms ("1.234"),
- * ns (1.234 ms), ports of a device, text, sent and received bytes of counters; and of whole
- * objects, whose members that are used are named with commas between: rate of a transfer, span of a
- * life.
+ * ns (1.234 ms), ports of a device, share (25%), short (1.5M), short_ns (1.23ms), text, sent and
+ * received bytes of counters; and of whole objects, whose members that are used are named with
+ * commas between: rate of a transfer, span of a life.
  */
 struct vbd_ctl_field {
 	char *path;
@@ -67,6 +67,16 @@ void vbd_ctl_view_to(FILE *out);
  * @color:   whether to colour states
  */
 void vbd_ctl_table_put(const char *columns, const json_t *rows, bool color);
+
+/**
+ * vbd_ctl_table_text - the lines of a table, for a screen: texts are cut until it fits
+ * @columns: as in vbd_ctl_table_put()
+ * @least:   width of each column at least
+ * @rows:    returns "" if it is empty
+ * @width:   of the screen
+ */
+char *vbd_ctl_table_text(
+	const char *columns, const size_t *least, const json_t *rows, size_t width);
 
 /**
  * vbd_ctl_object_put - print all that an object has: each member with a value a line, and so a

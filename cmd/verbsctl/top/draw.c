@@ -46,133 +46,125 @@ static char *uptime_text(const json_t *stats)
 		(int)(s / 3600 % 24), (int)(s / 60 % 60));
 }
 
-static void draw_title(const struct vbd_ctl_top_picture *picture)
+static void draw_title(const struct vbd_ctl_top *top)
 {
-	const char *version = picture->index ? vbd_ctl_fill(picture->index, " {version}") : "";
+	const char *version = top->index ? vbd_ctl_fill(top->index, " {version}") : "";
 
 	put_line(0, VBD_CTL_STYLE_BOLD,
-		vbd_ctl_format("verbsd%s at %s%s%s", version, picture->server,
-			picture->stats ? ", up " : "",
-			picture->stats ? uptime_text(picture->stats) : ""));
+		vbd_ctl_format("verbsd%s at %s%s%s", version, top->server,
+			top->stats ? ", up " : "", top->stats ? uptime_text(top->stats) : ""));
 }
 
-static void draw_summary(const struct vbd_ctl_top_picture *picture)
+static void draw_summary(const struct vbd_ctl_top *top)
 {
-	const struct vbd_ctl_rows *rows = picture->rows;
-	uint64_t ended = vbd_ctl_json_uint(picture->stats, "connections_ended");
-	uint64_t failed = vbd_ctl_json_uint(picture->stats, "connections_failed");
+	uint64_t failed = vbd_ctl_json_uint(top->stats, "connections_failed");
+	uint64_t closed = vbd_ctl_json_uint(top->stats, "connections_ended") - failed;
 
-	if (!picture->stats)
+	if (!top->stats)
 		return;
+	vbd_ctl_json_set(top->stats, "top.sent_rate", json_real(top->sent_rate));
+	vbd_ctl_json_set(top->stats, "top.recv_rate", json_real(top->received_rate));
+	vbd_ctl_json_set(top->stats, "top.closed", json_integer((json_int_t)closed));
 	put_line(1, VBD_CTL_STYLE_PLAIN,
-		vbd_ctl_format("%s  sent %s/s  recv %s/s  %s  ended: %llu closed, %llu failed",
-			vbd_ctl_fill(picture->stats, "{connections:count} open, "
-						     "{connections_established:count} established"),
-			vbd_ctl_short_count(rows->sent_rate),
-			vbd_ctl_short_count(rows->received_rate),
-			vbd_ctl_fill(picture->stats, "transfers {transfers:count}"),
-			(unsigned long long)(ended - failed), (unsigned long long)failed));
+		vbd_ctl_fill(top->stats,
+			"{connections:count} open, {connections_established:count} established  "
+			"sent {top.sent_rate:short}/s  recv {top.recv_rate:short}/s  "
+			"transfers {transfers:count}  "
+			"ended: {top.closed:count} closed, {connections_failed:count} failed"));
 }
 
-static char *order_text(
-	const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
+static char *order_text(const struct vbd_ctl_top *top)
 {
-	const char *name = vbd_ctl_top_columns[view->sort].name;
+	size_t count = json_object_size(top->rows);
 	const char *part = "";
 	const char *filter = "";
 
-	if (picture->total > json_object_size(picture->rows->by_id))
-		part = vbd_ctl_format(", the newest %zu of %llu",
-			json_object_size(picture->rows->by_id), (unsigned long long)picture->total);
-	if (view->filter[0])
-		filter = vbd_ctl_format(", filter \"%s\": %zu of %zu", view->filter,
-			view->shown_count, json_object_size(picture->rows->by_id));
-	return vbd_ctl_format("sorted by %s%s%s%s%s", name, view->reverse ? ", reversed" : "",
-		view->ended ? ", ended ones too" : "", part, filter);
+	if (top->total > count)
+		part = vbd_ctl_format(
+			", the newest %zu of %llu", count, (unsigned long long)top->total);
+	if (top->filter[0])
+		filter = vbd_ctl_format(
+			", filter \"%s\": %zu of %zu", top->filter, top->shown_count, count);
+	return vbd_ctl_format("sorted by %s%s%s%s%s", vbd_ctl_top_columns[top->sort].name,
+		top->reverse ? ", reversed" : "", top->ended ? ", ended ones too" : "", part,
+		filter);
 }
 
-/* Draws the line between summary and titles: the most important of error, news and filter. */
-static void draw_news(
-	const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
+/* Draws the line between summary and page: the most important of error, news and filter. */
+static void draw_news(const struct vbd_ctl_top *top)
 {
-	if (picture->trouble)
+	if (top->trouble)
 		put_line(2, VBD_CTL_STYLE_ALARM,
-			vbd_ctl_format("stale since %u s: %s; trying again", picture->stale_s,
-				picture->trouble));
-	else if (view->typing)
-		put_line(2, VBD_CTL_STYLE_BOLD, vbd_ctl_format("filter: %s_", view->filter));
-	else if (picture->news)
-		put_line(2, VBD_CTL_STYLE_BOLD, picture->news);
-	else if (view->page == VBD_CTL_TOP_LIST)
-		put_line(2, VBD_CTL_STYLE_PLAIN, order_text(view, picture));
+			vbd_ctl_format(
+				"stale since %u s: %s; trying again", top->stale_s, top->trouble));
+	else if (top->typing)
+		put_line(2, VBD_CTL_STYLE_BOLD, vbd_ctl_format("filter: %s_", top->filter));
+	else if (top->news)
+		put_line(2, VBD_CTL_STYLE_BOLD, top->news);
+	else if (top->page == VBD_CTL_TOP_LIST)
+		put_line(2, VBD_CTL_STYLE_PLAIN, order_text(top));
 }
 
-static enum vbd_ctl_style style_of_state(const json_t *row)
+/* Draws @text again, where the column @title begins. */
+static void put_styled(const char *titles, const char *title, size_t line, enum vbd_ctl_style style,
+	const char *text)
 {
-	if (vbd_ctl_json_is(row, "state", "established"))
+	size_t len = strcspn(title, "=");
+	const char *at = titles;
+
+	while (*at && (strncmp(at, title, len) != 0 || (at > titles && at[-1] != ' ') ||
+			      (at[len] && at[len] != ' ')))
+		at++;
+	if (*at)
+		vbd_ctl_screen_put(
+			line, (size_t)(at - titles), vbd_ctl_text_columns(text), style, text);
+}
+
+static enum vbd_ctl_style style_of(const char *state)
+{
+	if (strcmp(state, "established") == 0)
 		return VBD_CTL_STYLE_GOOD;
-	return vbd_ctl_json_is(row, "state", "failed") ? VBD_CTL_STYLE_BAD : VBD_CTL_STYLE_PLAIN;
+	return strcmp(state, "failed") == 0 ? VBD_CTL_STYLE_BAD : VBD_CTL_STYLE_PLAIN;
 }
 
-/* Draws one line of the table; the titles if @row is NULL. */
-static void draw_row(const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_layout *layout,
-	size_t line, const json_t *row, enum vbd_ctl_style style)
-{
-	size_t at = 0;
-
-	vbd_ctl_screen_put(line, 0, vbd_ctl_screen_columns(), style, "");
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		enum vbd_ctl_top_column column = (enum vbd_ctl_top_column)i;
-		const struct vbd_ctl_top_column_spec *spec = &vbd_ctl_top_columns[column];
-		enum vbd_ctl_style cell_style = style;
-		const char *cell;
-
-		if (!layout->width[i])
-			continue;
-		if (!row && column == view->sort)
-			cell_style = VBD_CTL_STYLE_BOLD;
-		else if (row && column == VBD_CTL_TOP_STATE && style == VBD_CTL_STYLE_PLAIN)
-			cell_style = style_of_state(row);
-		cell = row ? vbd_ctl_top_cell(row, column) : spec->title;
-		vbd_ctl_screen_put(line, at, layout->width[i], cell_style,
-			vbd_ctl_text_fit(cell, layout->width[i], spec->form != VBD_CTL_TOP_TEXT));
-		at += layout->width[i] + 1;
-	}
-}
-
-static void draw_nothing(
-	const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
+static void draw_empty(const struct vbd_ctl_top *top)
 {
 	const char *text = "waiting for the first answer";
 
-	if (picture->stats && json_object_size(picture->rows->by_id))
+	if (top->stats && json_object_size(top->rows))
 		text = "no connection matches the filter; esc removes the filter";
-	else if (picture->stats)
-		text = view->ended ? "no connections"
-				   : "no open connections; press a to show ended ones";
+	else if (top->stats)
+		text = top->ended ? "no connections"
+				  : "no open connections; press a to show ended ones";
 	put_line(HEAD_LINES + 1, VBD_CTL_STYLE_PLAIN, text);
 }
 
-static void draw_list(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
+static void draw_list(struct vbd_ctl_top *top)
 {
-	size_t lines = vbd_ctl_top_page_lines();
-	struct vbd_ctl_top_layout layout = vbd_ctl_top_layout(
-		view->shown, view->shown_count, vbd_ctl_screen_columns(), view->ended);
+	const char *sorted = vbd_ctl_top_columns[top->sort].field;
+	char *rest = vbd_ctl_top_table(top, vbd_ctl_top_page_lines(), vbd_ctl_screen_columns());
+	const char *titles = *rest ? strsep(&rest, "\n") : NULL;
+	const char *row;
 
-	vbd_ctl_top_view_settle(view, lines);
-	draw_row(view, &layout, HEAD_LINES, NULL, VBD_CTL_STYLE_BAR);
-	for (size_t i = 0; i < lines && view->first + i < view->shown_count; i++) {
-		size_t at = view->first + i;
-
-		draw_row(view, &layout, HEAD_LINES + 1 + i, view->shown[at],
-			at == view->chosen_at ? VBD_CTL_STYLE_BAR : VBD_CTL_STYLE_PLAIN);
+	if (!titles) {
+		draw_empty(top);
+		return;
 	}
-	if (view->shown_count == 0)
-		draw_nothing(view, picture);
+	put_line(HEAD_LINES, VBD_CTL_STYLE_BAR, titles);
+	put_styled(titles, sorted, HEAD_LINES, VBD_CTL_STYLE_BOLD,
+		vbd_ctl_format("%.*s", (int)strcspn(sorted, "="), sorted));
+	for (size_t i = top->first; (row = strsep(&rest, "\n")) && *row; i++) {
+		size_t line = HEAD_LINES + 1 + i - top->first;
+		const char *state = vbd_ctl_json_text(top->shown[i], "state");
+
+		put_line(line, i == top->chosen_at ? VBD_CTL_STYLE_BAR : VBD_CTL_STYLE_PLAIN, row);
+		if (i != top->chosen_at && state && style_of(state) != VBD_CTL_STYLE_PLAIN)
+			put_styled(titles, "STATE", line, style_of(state), state);
+	}
 }
 
 /* Draws a text of several lines, scrolled. */
-static void draw_text(struct vbd_ctl_top_view *view, const char *lines, size_t indent)
+static void draw_text(struct vbd_ctl_top *top, const char *lines, size_t indent)
 {
 	char *text = vbd_ctl_text_wrap(lines, vbd_ctl_screen_columns(), indent);
 	size_t room = vbd_ctl_top_page_lines() + 1;
@@ -181,9 +173,9 @@ static void draw_text(struct vbd_ctl_top_view *view, const char *lines, size_t i
 
 	for (const char *at = text; *at; at++)
 		count += *at == '\n';
-	if (view->scroll + room > count)
-		view->scroll = count > room ? count - room : 0;
-	for (size_t i = 0; i < view->scroll; i++)
+	if (top->scroll + room > count)
+		top->scroll = count > room ? count - room : 0;
+	for (size_t i = 0; i < top->scroll; i++)
 		from = strchr(from, '\n') + 1;
 	for (size_t i = 0; i < room && *from; i++) {
 		size_t len = strcspn(from, "\n");
@@ -198,12 +190,9 @@ static char *help_text(void)
 {
 	const char *columns = "";
 
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		const struct vbd_ctl_top_column_spec *spec = &vbd_ctl_top_columns[i];
-
-		columns = vbd_ctl_format("%s%c  %-10s%s", columns, spec->letter, spec->name,
-			i % 4 == 3 ? "\n" : "  ");
-	}
+	for (size_t i = 0; i < vbd_ctl_top_column_count; i++)
+		columns = vbd_ctl_format("%s%c  %-10s%s", columns, vbd_ctl_top_columns[i].letter,
+			vbd_ctl_top_columns[i].name, i % 4 == 3 ? "\n" : "  ");
 	return vbd_ctl_format(
 		"up down k j      choose a connection; pgup, pgdn, home, end go further\n"
 		"enter            all details of the connection; q goes back\n"
@@ -222,27 +211,23 @@ static char *help_text(void)
 		columns);
 }
 
-static void draw_page(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
+static void draw_page(struct vbd_ctl_top *top)
 {
-	switch (view->page) {
-	case VBD_CTL_TOP_LIST:
-		draw_list(view, picture);
-		break;
-	case VBD_CTL_TOP_DETAIL:
-		draw_text(view, picture->detail ? picture->detail : "waiting for the answer",
-			DETAIL_INDENT);
-		break;
-	case VBD_CTL_TOP_HELP:
-		draw_text(view, help_text(), HELP_INDENT);
-		break;
-	}
+	const char *detail = top->detail ? top->detail : "waiting for the answer";
+
+	if (top->page == VBD_CTL_TOP_LIST)
+		draw_list(top);
+	else if (top->page == VBD_CTL_TOP_DETAIL)
+		draw_text(top, detail, DETAIL_INDENT);
+	else
+		draw_text(top, help_text(), HELP_INDENT);
 }
 
-void vbd_ctl_top_draw(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
+void vbd_ctl_top_draw(struct vbd_ctl_top *top)
 {
-	const char *help = view->typing			    ? typing_help
-			   : view->page == VBD_CTL_TOP_LIST ? list_help
-							    : page_help;
+	const char *help = top->typing			   ? typing_help
+			   : top->page == VBD_CTL_TOP_LIST ? list_help
+							   : page_help;
 	size_t kept = vbd_ctl_kept();
 
 	vbd_ctl_screen_clear();
@@ -250,10 +235,10 @@ void vbd_ctl_top_draw(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_pi
 		put_line(0, VBD_CTL_STYLE_PLAIN,
 			vbd_ctl_format("needs %d x %d", LEAST_COLUMNS, LEAST_LINES));
 	} else {
-		draw_title(picture);
-		draw_summary(picture);
-		draw_news(view, picture);
-		draw_page(view, picture);
+		draw_title(top);
+		draw_summary(top);
+		draw_news(top);
+		draw_page(top);
 		put_line(vbd_ctl_screen_lines() - 1, VBD_CTL_STYLE_PLAIN, help);
 	}
 	vbd_ctl_screen_show();

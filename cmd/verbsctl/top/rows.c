@@ -9,21 +9,43 @@
 /* Over a shorter time the rate would show the jitter of the answers. */
 #define SHORTEST_S 0.05
 
-const struct vbd_ctl_top_column_spec vbd_ctl_top_columns[VBD_CTL_TOP_COLUMN_END] = {
-#define VBD_CTL_TOP_COLUMN_SPEC(sym, name, title, letter, form, path, stays, least, most) \
-	[sym] = {name, title, letter, VBD_CTL_TOP_##form, path, stays, least, most},
-	VBD_CTL_TOP_COLUMN_MAP(VBD_CTL_TOP_COLUMN_SPEC)
-#undef VBD_CTL_TOP_COLUMN_SPEC
+const struct vbd_ctl_top_column vbd_ctl_top_columns[] = {
+	{"id", 'i', "ID=id", 100, 2},
+	{"name", 'n', "NAME=name", 90, 10},
+	{"state", 's', "STATE=state", 99, 11},
+	{"peer", 'p', "PEER=peer", 60, 16},
+	{"device", 'd', "DEVICE=device", 30, 6},
+	{"sent/s", 't', "SENT/s=top.sent_rate:short", 98, 6},
+	{"recv/s", 'v', "RECV/s=top.recv_rate:short", 97, 6},
+	{"ops/s", 'o', "OPS/s=top.ops_rate:short", 70, 5},
+	{"cq", 'c', "CQ=top.cq:share", 75, 4},
+	{"rtt", 'l', "RTT=rtt.last_ns:short_ns", 80, 6},
+	{"rtt99", '9', "RTT99=rtt.p99_ns:short_ns", 40, 6},
+	{"sent", 'T', "SENT=top.sent:short", 35, 5},
+	{"recv", 'V', "RECV=top.recv:short", 34, 5},
+	/* The last: only ended connections have it. */
+	{"end_code", 'w', "END-CODE=end_code", 50, 8},
 };
+const size_t vbd_ctl_top_column_count = VBD_ARRAY_LEN(vbd_ctl_top_columns);
 
-enum vbd_ctl_top_column vbd_ctl_top_column_of(const char *name, int key)
+size_t vbd_ctl_top_column_of(const char *name, int key)
 {
 	size_t i = 0;
 
-	while (i < VBD_CTL_TOP_COLUMN_END && (name ? strcmp(vbd_ctl_top_columns[i].name, name) != 0
-						   : vbd_ctl_top_columns[i].letter != key))
+	while (i < VBD_ARRAY_LEN(vbd_ctl_top_columns) &&
+		(name ? strcmp(vbd_ctl_top_columns[i].name, name) != 0
+		      : vbd_ctl_top_columns[i].letter != key))
 		i++;
-	return (enum vbd_ctl_top_column)i;
+	return i;
+}
+
+static struct vbd_ctl_field field_of(size_t column)
+{
+	const char *text = strchr(vbd_ctl_top_columns[column].field, '=') + 1;
+	struct vbd_ctl_field field;
+
+	vbd_ctl_field_init(&field, text, strlen(text));
+	return field;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -76,7 +98,8 @@ static void set_rates(json_t *row, const json_t *before, double seconds)
 		{"top.ops_rate", "top.completed"}};
 
 	/* An ended connection has no current rate. */
-	if (vbd_ctl_json_is(row, "state", "closed") || vbd_ctl_json_is(row, "state", "failed"))
+	if (!before || vbd_ctl_json_is(row, "state", "closed") ||
+		vbd_ctl_json_is(row, "state", "failed"))
 		return;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rates); i++) {
 		double now = number_at(row, rates[i].total);
@@ -91,245 +114,118 @@ static void set_rates(json_t *row, const json_t *before, double seconds)
 	}
 }
 
-void vbd_ctl_rows_init(json_t *connections, const json_t *cqs, uint64_t at_ns,
-	const struct vbd_ctl_rows *before, struct vbd_ctl_rows *ret_rows)
+static void make_rows(
+	struct vbd_ctl_top *top, json_t *connections, const json_t *cqs, double seconds)
 {
-	double seconds = before ? (double)(at_ns - before->at_ns) / (double)VBD_NS_PER_S : 0;
+	json_t *before = top->rows;
+	json_t *row;
+	size_t i;
 
-	*ret_rows = (struct vbd_ctl_rows){.by_id = vbd_ctl_must(json_object()), .at_ns = at_ns};
-	for (size_t i = 0; i < json_array_size(connections); i++) {
-		json_t *row = json_array_get(connections, i);
-		const json_t *old;
+	top->rows = vbd_ctl_must(json_object());
+	top->sent_rate = 0;
+	top->received_rate = 0;
+	json_array_foreach(connections, i, row)
+	{
+		const char *id = vbd_ctl_cell_text(vbd_ctl_json_at(row, "id"));
 
 		if (!vbd_ctl_json_has_uint(row, "id"))
 			continue;
-		old = before ? vbd_ctl_rows_find(before, vbd_ctl_json_uint(row, "id")) : NULL;
 		set_cq_share(row, cqs);
 		set_totals(row);
-		if (old)
-			set_rates(row, old, seconds);
-		ret_rows->sent_rate += number_at(row, "top.sent_rate");
-		ret_rows->received_rate += number_at(row, "top.recv_rate");
-		vbd_ctl_json_set(
-			ret_rows->by_id, vbd_ctl_top_cell(row, VBD_CTL_TOP_ID), json_incref(row));
+		set_rates(row, json_object_get(before, id), seconds);
+		top->sent_rate += number_at(row, "top.sent_rate");
+		top->received_rate += number_at(row, "top.recv_rate");
+		vbd_ctl_json_set(top->rows, id, json_incref(row));
 	}
-}
-
-void vbd_ctl_rows_fini(struct vbd_ctl_rows *rows)
-{
-	json_decref(rows->by_id);
-	*rows = (struct vbd_ctl_rows){0};
-}
-
-json_t *vbd_ctl_rows_find(const struct vbd_ctl_rows *rows, uint64_t id)
-{
-	return json_object_get(rows->by_id, vbd_ctl_format("%llu", (unsigned long long)id));
-}
-
-/* --- columns --------------------------------------------------------------------------------- */
-
-char *vbd_ctl_short_count(double count)
-{
-	static const char *const units[] = {"", "K", "M", "G", "T", "P", "E"};
-	size_t unit = 0;
-
-	/* Rounded, 1023.5 would become "1024". */
-	while (count >= 1023.5 && unit + 1 < VBD_ARRAY_LEN(units)) {
-		count /= 1024;
-		unit++;
-	}
-	return vbd_ctl_format("%.*f%s", unit && count < 99.95 ? 1 : 0, count, units[unit]);
-}
-
-char *vbd_ctl_short_ns(double ns)
-{
-	static const char *const units[] = {"ns", "us", "ms", "s"};
-	size_t unit = 0;
-
-	while (ns >= 999.5 && unit + 1 < VBD_ARRAY_LEN(units)) {
-		ns /= 1000;
-		unit++;
-	}
-	return vbd_ctl_format("%.*f%s",
-		!unit || ns >= 99.95 ? 0
-		: ns >= 9.995	     ? 1
-				     : 2,
-		ns, units[unit]);
-}
-
-char *vbd_ctl_top_cell(const json_t *row, enum vbd_ctl_top_column column)
-{
-	const json_t *value = vbd_ctl_json_at(row, vbd_ctl_top_columns[column].path);
-	double number = json_number_value(value);
-
-	if (vbd_ctl_top_columns[column].form == VBD_CTL_TOP_TEXT || !json_is_number(value))
-		return vbd_ctl_cell_text(value);
-	switch (vbd_ctl_top_columns[column].form) {
-	case VBD_CTL_TOP_TEXT:
-	case VBD_CTL_TOP_WHOLE:
-		break;
-	case VBD_CTL_TOP_COUNT:
-		return vbd_ctl_short_count(number);
-	case VBD_CTL_TOP_SHARE:
-		return vbd_ctl_format("%.0f%%", number * 100);
-	case VBD_CTL_TOP_NS:
-		return vbd_ctl_short_ns(number);
-	}
-	return vbd_ctl_format("%.0f", number);
-}
-
-/* The width of the widest cell of a column, limited by the column's bounds. */
-static size_t wanted_width(json_t *const *rows, size_t count, enum vbd_ctl_top_column column)
-{
-	const struct vbd_ctl_top_column_spec *spec = &vbd_ctl_top_columns[column];
-	size_t width = spec->least;
-
-	for (size_t i = 0; i < count && width < spec->most; i++) {
-		size_t needed = vbd_ctl_text_columns(vbd_ctl_top_cell(rows[i], column));
-
-		if (needed > width)
-			width = needed < spec->most ? needed : spec->most;
-	}
-	return width;
-}
-
-/* Total width of a layout, with each column at its current or at its least width. */
-static size_t total_width(const struct vbd_ctl_top_layout *layout, bool least)
-{
-	size_t total = 0;
-
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		if (layout->width[i])
-			total += (total ? 1 : 0) +
-				 (least ? vbd_ctl_top_columns[i].least : layout->width[i]);
-	}
-	return total;
-}
-
-/* Removes the least important column. Returns false if only one is left. */
-static bool remove_column(struct vbd_ctl_top_layout *layout)
-{
-	size_t dropped = VBD_CTL_TOP_ID;
-
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		if (layout->width[i] &&
-			vbd_ctl_top_columns[i].stays < vbd_ctl_top_columns[dropped].stays)
-			dropped = i;
-	}
-	if (dropped == VBD_CTL_TOP_ID)
-		return false;
-	layout->width[dropped] = 0;
-	return true;
-}
-
-/* Makes the widest column that is above its least width one narrower. Returns false if there is
- * none. */
-static bool narrow_column(struct vbd_ctl_top_layout *layout)
-{
-	size_t widest = VBD_CTL_TOP_COLUMN_END;
-
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		if (layout->width[i] > vbd_ctl_top_columns[i].least &&
-			(widest == VBD_CTL_TOP_COLUMN_END ||
-				layout->width[i] > layout->width[widest]))
-			widest = i;
-	}
-	if (widest == VBD_CTL_TOP_COLUMN_END)
-		return false;
-	layout->width[widest]--;
-	return true;
-}
-
-struct vbd_ctl_top_layout vbd_ctl_top_layout(
-	json_t *const *rows, size_t count, size_t columns, bool ended)
-{
-	struct vbd_ctl_top_layout layout = {{0}};
-
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		if (i != VBD_CTL_TOP_END_CODE || ended)
-			layout.width[i] = wanted_width(rows, count, (enum vbd_ctl_top_column)i);
-	}
-	while (total_width(&layout, true) > columns && remove_column(&layout))
-		;
-	while (total_width(&layout, false) > columns && narrow_column(&layout))
-		;
-	return layout;
+	json_decref(before);
 }
 
 /* --- the view ------------------------------------------------------------------------------ */
 
-/* Whether a text of the row, or its id, contains @filter in any case. */
+/* Whether a text of the row, or its id, contains the filter in any case. */
 static bool row_matches(const json_t *row, const char *filter)
 {
-	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		if (vbd_ctl_top_columns[i].form <= VBD_CTL_TOP_WHOLE &&
-			strcasestr(vbd_ctl_top_cell(row, (enum vbd_ctl_top_column)i), filter))
+	for (size_t i = 0; i < VBD_ARRAY_LEN(vbd_ctl_top_columns); i++) {
+		struct vbd_ctl_field field = field_of(i);
+
+		if (!field.right &&
+			strcasestr(field.cell(vbd_ctl_field_value(&field, row)), filter))
 			return true;
 	}
 	return false;
+}
+
+static int compare_numbers(const json_t *a, const json_t *b)
+{
+	double left = json_number_value(a), right = json_number_value(b);
+
+	return (left > right) - (left < right);
 }
 
 /* Negative if the first row comes first. An unknown value comes last in either order; rows with
  * equal values are ordered by id. */
 static int compare_rows(const void *first, const void *second, void *arg)
 {
-	const struct vbd_ctl_top_view *view = arg;
-	const struct vbd_ctl_top_column_spec *column = &vbd_ctl_top_columns[view->sort];
+	const struct vbd_ctl_top *top = arg;
+	const struct vbd_ctl_field field = field_of(top->sort);
 	const json_t *a = *(json_t *const *)first, *b = *(json_t *const *)second;
-	const json_t *of_a = vbd_ctl_json_at(a, column->path);
-	const json_t *of_b = vbd_ctl_json_at(b, column->path);
-	bool falling = (column->form > VBD_CTL_TOP_WHOLE) != view->reverse;
-	double left = json_number_value(of_a), right = json_number_value(of_b);
-	int order = (left > right) - (left < right);
+	const json_t *of_a = vbd_ctl_field_value(&field, a);
+	const json_t *of_b = vbd_ctl_field_value(&field, b);
+	const char *text_a = field.cell(of_a), *text_b = field.cell(of_b);
+	bool unknown_a = strcmp(text_a, "-") == 0, unknown_b = strcmp(text_b, "-") == 0;
+	int order = json_is_number(of_a) ? compare_numbers(of_a, of_b) : strcmp(text_a, text_b);
 
-	if (column->form == VBD_CTL_TOP_TEXT) {
-		const char *text_a = vbd_ctl_cell_text(of_a), *text_b = vbd_ctl_cell_text(of_b);
-
-		order = strcmp(text_a, text_b);
-		of_a = strcmp(text_a, "-") == 0 ? NULL : of_a;
-		of_b = strcmp(text_b, "-") == 0 ? NULL : of_b;
-	}
-	if (!of_a != !of_b)
-		return !of_a - !of_b;
+	if (unknown_a != unknown_b)
+		return unknown_a - unknown_b;
 	if (order)
-		return falling ? -order : order;
-	return (int)(number_at(a, "id") > number_at(b, "id")) -
-	       (int)(number_at(a, "id") < number_at(b, "id"));
+		return field.right != top->reverse ? -order : order;
+	return compare_numbers(json_object_get(a, "id"), json_object_get(b, "id"));
 }
 
-static void choose_row(struct vbd_ctl_top_view *view, size_t at)
+static void choose_row(struct vbd_ctl_top *top, size_t at)
 {
-	if (at >= view->shown_count)
-		at = view->shown_count ? view->shown_count - 1 : 0;
-	view->chosen_at = at;
-	view->chosen = view->shown_count ? vbd_ctl_json_uint(view->shown[at], "id") : 0;
+	if (at >= top->shown_count)
+		at = top->shown_count ? top->shown_count - 1 : 0;
+	top->chosen_at = at;
+	top->chosen = top->shown_count ? vbd_ctl_json_uint(top->shown[at], "id") : 0;
 }
 
-void vbd_ctl_top_view_take(struct vbd_ctl_top_view *view, const struct vbd_ctl_rows *rows)
+/* Filters and orders the rows. */
+static void update_view(struct vbd_ctl_top *top)
 {
-	size_t at = view->holds ? view->chosen_at : 0;
+	size_t at = top->holds ? top->chosen_at : 0;
 	size_t kept = vbd_ctl_kept();
 	const char *id;
 	json_t *row;
 
-	free(view->shown);
-	view->shown = vbd_ctl_must(calloc(json_object_size(rows->by_id) + 1, sizeof(json_t *)));
-	view->shown_count = 0;
-	json_object_foreach(rows->by_id, id, row)
+	free(top->shown);
+	top->shown = vbd_ctl_must(calloc(json_object_size(top->rows) + 1, sizeof(json_t *)));
+	top->shown_count = 0;
+	json_object_foreach(top->rows, id, row)
 	{
-		if (row_matches(row, view->filter))
-			view->shown[view->shown_count++] = row;
+		if (row_matches(row, top->filter))
+			top->shown[top->shown_count++] = row;
 	}
-	qsort_r(view->shown, view->shown_count, sizeof(json_t *), compare_rows, view);
-	for (size_t i = 0; i < view->shown_count; i++) {
-		if (view->holds && vbd_ctl_json_uint(view->shown[i], "id") == view->chosen)
+	qsort_r(top->shown, top->shown_count, sizeof(json_t *), compare_rows, top);
+	for (size_t i = 0; i < top->shown_count; i++) {
+		if (top->holds && vbd_ctl_json_uint(top->shown[i], "id") == top->chosen)
 			at = i;
 	}
 	vbd_ctl_release(kept);
 	/* The detail page keeps showing its connection after the list has lost it. */
-	if (view->page != VBD_CTL_TOP_DETAIL)
-		choose_row(view, at);
+	if (top->page != VBD_CTL_TOP_DETAIL)
+		choose_row(top, at);
 }
+
+void vbd_ctl_top_take(
+	struct vbd_ctl_top *top, json_t *connections, const json_t *cqs, uint64_t at_ns)
+{
+	make_rows(top, connections, cqs, (double)(at_ns - top->rows_ns) / (double)VBD_NS_PER_S);
+	top->rows_ns = at_ns;
+	update_view(top);
+}
+
+/* --- keys ---------------------------------------------------------------------------------- */
 
 /* Removes the last character with all its bytes. */
 static void filter_shorten(char *filter)
@@ -342,136 +238,162 @@ static void filter_shorten(char *filter)
 		filter[len - 1] = '\0';
 }
 
-static void edit_filter(struct vbd_ctl_top_view *view, int key)
+static void edit_filter(struct vbd_ctl_top *top, int key)
 {
-	size_t len = strlen(view->filter);
+	size_t len = strlen(top->filter);
 
 	if (key == VBD_CTL_KEY_ENTER) {
-		view->typing = false;
+		top->typing = false;
 	} else if (key == VBD_CTL_KEY_ESCAPE) {
-		view->typing = false;
-		memcpy(view->filter, view->filter_before, sizeof(view->filter));
+		top->typing = false;
+		memcpy(top->filter, top->filter_before, sizeof(top->filter));
 	} else if (key == VBD_CTL_KEY_BACKSPACE) {
-		filter_shorten(view->filter);
-	} else if (key >= ' ' && key <= 0xff && len + 1 < sizeof(view->filter)) {
-		view->filter[len] = (char)key;
-		view->filter[len + 1] = '\0';
+		filter_shorten(top->filter);
+	} else if (key >= ' ' && key <= 0xff && len + 1 < sizeof(top->filter)) {
+		top->filter[len] = (char)key;
+		top->filter[len + 1] = '\0';
 	}
 }
 
-/* The new position after a movement key at @at of @count; -1 for other keys. */
-static long position_after_key(int key, size_t at, size_t count, size_t page_lines)
+/* Moves a position by a movement key, maybe behind the end. Returns false for other keys. */
+static bool move(size_t *at, int key, size_t page_lines)
 {
-	size_t page = page_lines > 1 ? page_lines - 1 : 1;
+	const long page = page_lines > 1 ? (long)page_lines - 1 : 1;
+	const struct {
+		int key, letter;
+		long by;
+	} moves[] = {
+		{VBD_CTL_KEY_UP, 'k', -1},
+		{VBD_CTL_KEY_DOWN, 'j', 1},
+		{VBD_CTL_KEY_PAGE_UP, VBD_CTL_KEY_PAGE_UP, -page},
+		{VBD_CTL_KEY_PAGE_DOWN, ' ', page},
+		{VBD_CTL_KEY_HOME, 'g', -INT32_MAX},
+		{VBD_CTL_KEY_END, 'G', INT32_MAX},
+	};
 
-	switch (key) {
-	case VBD_CTL_KEY_UP:
-	case 'k':
-		return at ? (long)at - 1 : 0;
-	case VBD_CTL_KEY_DOWN:
-	case 'j':
-		return (long)at + 1;
-	case VBD_CTL_KEY_PAGE_UP:
-		return at > page ? (long)(at - page) : 0;
-	case VBD_CTL_KEY_PAGE_DOWN:
-	case ' ':
-		return (long)(at + page);
-	case VBD_CTL_KEY_HOME:
-	case 'g':
-		return 0;
-	case VBD_CTL_KEY_END:
-	case 'G':
-		return (long)count;
-	default:
-		return -1;
-	}
-}
-
-/* Returns whether other data has to be fetched. */
-static bool list_key(struct vbd_ctl_top_view *view, int key, size_t page_lines)
-{
-	long at = position_after_key(key, view->chosen_at, view->shown_count, page_lines);
-	enum vbd_ctl_top_column column = vbd_ctl_top_column_of(NULL, key);
-
-	if (at >= 0) {
-		choose_row(view, (size_t)at);
-		view->holds = view->chosen_at > 0;
-	} else if (column != VBD_CTL_TOP_COLUMN_END) {
-		view->reverse = column == view->sort && !view->reverse;
-		view->sort = column;
-	} else if (key == '<' || key == '>') {
-		view->reverse = false;
-		view->sort = (view->sort + (key == '<' ? VBD_CTL_TOP_COLUMN_END - 1 : 1)) %
-			     VBD_CTL_TOP_COLUMN_END;
-	} else if (key == 'r') {
-		view->reverse = !view->reverse;
-	} else if (key == '/') {
-		view->typing = true;
-		memcpy(view->filter_before, view->filter, sizeof(view->filter));
-	} else if (key == VBD_CTL_KEY_ESCAPE) {
-		view->filter[0] = '\0';
-	} else if (key == 'a') {
-		view->ended = !view->ended;
-		return true;
-	} else if (key == VBD_CTL_KEY_ENTER && view->chosen) {
-		view->page = VBD_CTL_TOP_DETAIL;
-		view->holds = true;
-		view->scroll = 0;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(moves); i++) {
+		if (key != moves[i].key && key != moves[i].letter)
+			continue;
+		*at = (long)*at + moves[i].by > 0 ? *at + (size_t)moves[i].by : 0;
 		return true;
 	}
 	return false;
 }
 
-static void other_page_key(struct vbd_ctl_top_view *view, int key, size_t page_lines)
+/* Returns whether other data has to be fetched. */
+static bool list_key(struct vbd_ctl_top *top, int key, size_t page_lines)
 {
-	/* Only the drawing knows the number of lines; it limits the position. */
-	long at = position_after_key(key, view->scroll, SIZE_MAX / 4, page_lines);
+	size_t column = vbd_ctl_top_column_of(NULL, key);
+	size_t at = top->chosen_at;
 
-	if (at >= 0)
-		view->scroll = (size_t)at;
-	else if (key == VBD_CTL_KEY_ESCAPE || key == VBD_CTL_KEY_ENTER ||
-		 key == VBD_CTL_KEY_BACKSPACE || key == '?' || key == 'h' || key == 'q')
-		view->page = VBD_CTL_TOP_LIST;
+	if (move(&at, key, page_lines)) {
+		choose_row(top, at);
+		top->holds = top->chosen_at > 0;
+	} else if (column < VBD_ARRAY_LEN(vbd_ctl_top_columns)) {
+		top->reverse = column == top->sort && !top->reverse;
+		top->sort = column;
+	} else if (key == '<' || key == '>') {
+		top->reverse = false;
+		top->sort += key == '<' ? VBD_ARRAY_LEN(vbd_ctl_top_columns) - 1 : 1;
+		top->sort %= VBD_ARRAY_LEN(vbd_ctl_top_columns);
+	} else if (key == 'r') {
+		top->reverse = !top->reverse;
+	} else if (key == '/') {
+		top->typing = true;
+		memcpy(top->filter_before, top->filter, sizeof(top->filter));
+	} else if (key == VBD_CTL_KEY_ESCAPE) {
+		top->filter[0] = '\0';
+	} else if (key == 'a') {
+		top->ended = !top->ended;
+		return true;
+	} else if (key == VBD_CTL_KEY_ENTER && top->chosen) {
+		top->page = VBD_CTL_TOP_DETAIL;
+		top->holds = true;
+		top->scroll = 0;
+		return true;
+	}
+	return false;
 }
 
-bool vbd_ctl_top_view_key(
-	struct vbd_ctl_top_view *view, const struct vbd_ctl_rows *rows, int key, size_t page_lines)
+bool vbd_ctl_top_key(struct vbd_ctl_top *top, int key, size_t page_lines)
 {
+	bool list = top->page == VBD_CTL_TOP_LIST;
+	bool help = key == '?' || key == 'h';
 	bool fetch = false;
 
 	if (key == VBD_CTL_KEY_GONE) {
-		view->quit = true;
-	} else if (view->typing) {
-		edit_filter(view, key);
-	} else if (view->page != VBD_CTL_TOP_LIST) {
-		other_page_key(view, key, page_lines);
+		top->quit = true;
+	} else if (top->typing) {
+		edit_filter(top, key);
+	} else if (!list && (help || key == 'q' || key == VBD_CTL_KEY_ESCAPE ||
+				    key == VBD_CTL_KEY_ENTER || key == VBD_CTL_KEY_BACKSPACE)) {
+		top->page = VBD_CTL_TOP_LIST;
+	} else if (!list) {
+		/* Only the drawing knows the number of lines; it limits the position. */
+		(void)move(&top->scroll, key, page_lines);
 	} else if (key == 'q') {
-		view->quit = true;
-	} else if (key == '?' || key == 'h') {
-		view->page = VBD_CTL_TOP_HELP;
-		view->scroll = 0;
+		top->quit = true;
+	} else if (help) {
+		top->page = VBD_CTL_TOP_HELP;
+		top->scroll = 0;
 	} else {
-		fetch = list_key(view, key, page_lines);
+		fetch = list_key(top, key, page_lines);
 	}
-	vbd_ctl_top_view_take(view, rows);
+	update_view(top);
 	return fetch;
 }
 
-void vbd_ctl_top_view_settle(struct vbd_ctl_top_view *view, size_t lines)
-{
-	size_t last = view->shown_count > lines ? view->shown_count - lines : 0;
+/* --- the list ------------------------------------------------------------------------------ */
 
-	if (view->chosen_at < view->first)
-		view->first = view->chosen_at;
-	if (lines && view->chosen_at >= view->first + lines)
-		view->first = view->chosen_at - lines + 1;
-	if (view->first > last)
-		view->first = last;
+/* Whether a column and all that matter more have room at their least widths. */
+static bool has_room(size_t column, size_t count, size_t width)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (vbd_ctl_top_columns[i].stays >= vbd_ctl_top_columns[column].stays)
+			total += vbd_ctl_top_columns[i].least + 1;
+	}
+	return column == 0 || total <= width + 1;
 }
 
-void vbd_ctl_top_view_fini(struct vbd_ctl_top_view *view)
+static void scroll_to_chosen(struct vbd_ctl_top *top, size_t lines)
 {
-	free(view->shown);
-	view->shown = NULL;
-	view->shown_count = 0;
+	size_t last = top->shown_count > lines ? top->shown_count - lines : 0;
+
+	if (top->chosen_at < top->first)
+		top->first = top->chosen_at;
+	if (lines && top->chosen_at >= top->first + lines)
+		top->first = top->chosen_at - lines + 1;
+	if (top->first > last)
+		top->first = last;
+}
+
+char *vbd_ctl_top_table(struct vbd_ctl_top *top, size_t lines, size_t width)
+{
+	size_t count = VBD_ARRAY_LEN(vbd_ctl_top_columns) - !top->ended;
+	size_t least[VBD_ARRAY_LEN(vbd_ctl_top_columns)], chosen = 0;
+	json_t *rows = vbd_ctl_json_keep(vbd_ctl_must(json_array()));
+	const char *columns = "";
+
+	scroll_to_chosen(top, lines);
+	for (size_t i = top->first; i < top->shown_count && i < top->first + lines; i++) {
+		if (json_array_append(rows, top->shown[i]) < 0)
+			vbd_ctl_must(NULL);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!has_room(i, count, width))
+			continue;
+		columns = vbd_ctl_format("%s %s", columns, vbd_ctl_top_columns[i].field);
+		least[chosen++] = vbd_ctl_top_columns[i].least;
+	}
+	return vbd_ctl_table_text(columns, least, rows, width);
+}
+
+void vbd_ctl_top_fini(struct vbd_ctl_top *top)
+{
+	free(top->shown);
+	json_decref(top->rows);
+	top->shown = NULL;
+	top->rows = NULL;
 }

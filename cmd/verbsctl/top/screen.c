@@ -114,7 +114,7 @@ void vbd_ctl_screen_put(
 	if (line >= (size_t)LINES || columns == 0)
 		return;
 	(void)attrset((int)attributes_of(style));
-	(void)mvaddstr((int)line, (int)column, vbd_ctl_text_fit(text, columns, false));
+	(void)mvaddstr((int)line, (int)column, vbd_ctl_text_fit(text, columns));
 	(void)attrset((int)A_NORMAL);
 }
 

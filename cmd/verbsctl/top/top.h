@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of `verbsctl top` (top.c): the table and the view on it (rows.c), the picture (draw.c),
- * and the terminal (screen.c).
+ * The parts of `verbsctl top` (top.c): the connections and the view on them (rows.c), the picture
+ * (draw.c), and the terminal (screen.c).
  *
  * One thread.
  */
@@ -9,130 +9,8 @@
 #define VBD_CMD_VERBSCTL_TOP_TOP_H
 
 #include "base/attr.h"
-#include "base/enum.h"
 
 #include <jansson.h>
-
-/* --- the table (rows.c) ------------------------------------------------------------------------
- *
- * A row for each connection, built from the server's lists, with rates from this snapshot and the
- * one before; its columns, the order of rows by a column, and the choice of columns that fit on the
- * terminal. Pure: no server, no terminal, no clock.
- */
-
-/* How a column is shown. Texts and ids come in rising order; of other numbers the largest comes
- * first. */
-enum vbd_ctl_top_form {
-	VBD_CTL_TOP_TEXT,
-	VBD_CTL_TOP_WHOLE, /* an id */
-	VBD_CTL_TOP_COUNT, /* in powers of 1024 */
-	VBD_CTL_TOP_SHARE, /* 0 to 1, as a percentage */
-	VBD_CTL_TOP_NS,
-};
-
-/*
- * X(SYMBOL, name of --sort, title, letter, form, path of the member, stays, least, most)
- *
- * In order from left to right. The letter is the key that sorts by the column. If the terminal is
- * too narrow, the column with the lowest "stays" is removed first. "least" and "most" limit the
- * width in columns of the terminal; within them a column is as wide as its widest cell.
- */
-#define VBD_CTL_TOP_COLUMN_MAP(X)                                                           \
-	X(VBD_CTL_TOP_ID, "id", "ID", 'i', WHOLE, "id", 100, 2, 10)                         \
-	X(VBD_CTL_TOP_NAME, "name", "NAME", 'n', TEXT, "name", 90, 10, 24)                  \
-	X(VBD_CTL_TOP_STATE, "state", "STATE", 's', TEXT, "state", 99, 11, 15)              \
-	X(VBD_CTL_TOP_PEER, "peer", "PEER", 'p', TEXT, "peer", 60, 16, 47)                  \
-	X(VBD_CTL_TOP_DEVICE, "device", "DEVICE", 'd', TEXT, "device", 30, 6, 16)           \
-	X(VBD_CTL_TOP_SENT_RATE, "sent/s", "SENT/s", 't', COUNT, "top.sent_rate", 98, 6, 6) \
-	X(VBD_CTL_TOP_RECV_RATE, "recv/s", "RECV/s", 'v', COUNT, "top.recv_rate", 97, 6, 6) \
-	X(VBD_CTL_TOP_OPS_RATE, "ops/s", "OPS/s", 'o', COUNT, "top.ops_rate", 70, 5, 6)     \
-	X(VBD_CTL_TOP_CQ, "cq", "CQ", 'c', SHARE, "top.cq", 75, 4, 4)                       \
-	X(VBD_CTL_TOP_RTT, "rtt", "RTT", 'l', NS, "rtt.last_ns", 80, 6, 6)                  \
-	X(VBD_CTL_TOP_RTT_P99, "rtt99", "RTT99", '9', NS, "rtt.p99_ns", 40, 6, 6)           \
-	X(VBD_CTL_TOP_SENT, "sent", "SENT", 'T', COUNT, "top.sent", 35, 5, 6)               \
-	X(VBD_CTL_TOP_RECV, "recv", "RECV", 'V', COUNT, "top.recv", 34, 5, 6)               \
-	X(VBD_CTL_TOP_END_CODE, "end_code", "END-CODE", 'w', TEXT, "end_code", 50, 8, 24)
-
-enum vbd_ctl_top_column { VBD_CTL_TOP_COLUMN_MAP(VBD_ENUM_ROW) VBD_CTL_TOP_COLUMN_END };
-
-/* One row of the map. */
-struct vbd_ctl_top_column_spec {
-	const char *name;
-	const char *title;
-	char letter;
-	enum vbd_ctl_top_form form;
-	const char *path;
-	int stays;
-	size_t least;
-	size_t most;
-};
-
-extern const struct vbd_ctl_top_column_spec vbd_ctl_top_columns[VBD_CTL_TOP_COLUMN_END];
-
-/*
- * One snapshot of all connections. A row is a connection of the server, with what is computed in
- * its member `top`: rates are per second since the snapshot before, and missing in the first one.
- */
-struct vbd_ctl_rows {
-	json_t *by_id;	  /* an object with the rows; owned */
-	uint64_t at_ns;	  /* monotonic time of the answer */
-	double sent_rate; /* sum over all rows, per second */
-	double received_rate;
-};
-
-/**
- * vbd_ctl_rows_init - build the rows of a snapshot
- * @connections: array of connections, which become rows; one without an id is left out
- * @cqs:         array of completion queues, or NULL
- * @at_ns:       monotonic time of the answer
- * @before:      the snapshot before, of the same run of the daemon; NULL for none. If it is very
- *               recent, its rates are copied.
- * @ret_rows:    free it with vbd_ctl_rows_fini()
- */
-void vbd_ctl_rows_init(json_t *connections, const json_t *cqs, uint64_t at_ns,
-	const struct vbd_ctl_rows *before, struct vbd_ctl_rows *ret_rows);
-
-/** vbd_ctl_rows_fini - free; a zeroed struct is allowed */
-void vbd_ctl_rows_fini(struct vbd_ctl_rows *rows);
-
-/** vbd_ctl_rows_find - the row of a connection, borrowed; NULL if there is none */
-json_t *vbd_ctl_rows_find(const struct vbd_ctl_rows *rows, uint64_t id);
-
-/* Width of each column; 0 for a column that does not fit. One space separates two columns. */
-struct vbd_ctl_top_layout {
-	size_t width[VBD_CTL_TOP_COLUMN_END];
-};
-
-/** vbd_ctl_top_column_of - the column with this name of --sort, or else the column that the key
- * sorts by; END if there is none; NULL: by the key alone */
-enum vbd_ctl_top_column vbd_ctl_top_column_of(const char *name, int key);
-
-/** vbd_ctl_top_cell - format a column of a row */
-char *vbd_ctl_top_cell(const json_t *row, enum vbd_ctl_top_column column);
-
-/**
- * vbd_ctl_top_layout - choose the columns that fit, and their widths
- * @rows:    the rows to show
- * @count:   number of rows
- * @columns: width of the terminal
- * @ended:   whether ended connections are shown; only these have an end code
- *
- * At least one column stays, even if it does not fit.
- */
-struct vbd_ctl_top_layout vbd_ctl_top_layout(
-	json_t *const *rows, size_t count, size_t columns, bool ended);
-
-/** vbd_ctl_short_count - format a count in 5 characters or less: "17", "99.9K", "1023M" (powers of
- * 1024) */
-char *vbd_ctl_short_count(double count);
-
-/** vbd_ctl_short_ns - format a time in 6 characters or less: "980ns", "12.3us", "1.50s" */
-char *vbd_ctl_short_ns(double ns);
-
-/* --- the view (rows.c) -------------------------------------------------------------------------
- *
- * Order, filter, chosen row, scroll position, and the effect of each key. Pure.
- */
 
 #define VBD_CTL_TOP_FILTER_BYTES 128
 
@@ -152,76 +30,107 @@ enum vbd_ctl_key {
 	VBD_CTL_KEY_RESIZE,
 };
 
+/* A column of the list. */
+struct vbd_ctl_top_column {
+	const char *name;  /* for --sort */
+	char letter;	   /* the key that sorts by the column */
+	const char *field; /* "TITLE=field" (vbd_ctl_table_put()); a format means a number, of which
+			    * the largest comes first */
+	int stays;	   /* where the terminal is too narrow, the lowest goes first */
+	size_t least;	   /* width at least, so that columns don't jump */
+};
+
+/* From left to right. */
+extern const struct vbd_ctl_top_column vbd_ctl_top_columns[];
+extern const size_t vbd_ctl_top_column_count;
+
 enum vbd_ctl_top_page {
 	VBD_CTL_TOP_LIST,
 	VBD_CTL_TOP_DETAIL,
 	VBD_CTL_TOP_HELP,
 };
 
-struct vbd_ctl_top_view {
+/* What `verbsctl top` shows. */
+struct vbd_ctl_top {
+	/* Set and owned by the caller. */
+	const char *server;   /* address of the server */
+	json_t *index;	      /* answer of GET /v1; NULL before the first answer */
+	json_t *stats;	      /* answer of GET /v1/stats; NULL before the first answer */
+	uint64_t total;	      /* number of connections on the server */
+	const char *trouble;  /* why the data is old; NULL if it is not */
+	unsigned int stale_s; /* age of the data, if there is trouble */
+	const char *news;     /* message to show for a while; NULL for none */
+	const char *detail;   /* lines about the chosen connection; NULL until fetched */
+
+	/* The connections by id, as of vbd_ctl_top_take(). The member `top` of each has what is
+	 * computed: rates are per second since the call before, and missing after the first. */
+	json_t *rows;
+	uint64_t rows_ns;
+	double sent_rate, received_rate; /* of all together */
+
+	/* The view on them. */
 	enum vbd_ctl_top_page page;
-	enum vbd_ctl_top_column sort;
+	size_t sort; /* index of a column */
 	bool reverse;
 	bool ended;  /* fetch ended connections too */
 	bool typing; /* keys edit the filter */
 	bool quit;
 	char filter[VBD_CTL_TOP_FILTER_BYTES];
 	char filter_before[VBD_CTL_TOP_FILTER_BYTES]; /* the filter that Escape restores */
-
-	json_t **shown; /* rows that match the filter, in order; borrowed */
+	json_t **shown;				      /* rows that match the filter, in order */
 	size_t shown_count;
 	uint64_t chosen;  /* id of the chosen row; 0 for none */
 	bool holds;	  /* the user chose the row: it stays chosen when the order changes */
 	size_t chosen_at; /* index of the chosen row in @shown */
 	size_t first;	  /* index in @shown of the topmost visible row */
-	size_t scroll;	  /* topmost visible line of the detail */
+	size_t scroll;	  /* topmost visible line of another page */
 };
 
+/* --- the connections and the view (rows.c): no server, no terminal, no clock -------------------
+ */
+
+/** vbd_ctl_top_column_of - the index of the column with this name of --sort, or else of the column
+ * that the key sorts by; the number of columns if there is none; NULL: by the key alone */
+size_t vbd_ctl_top_column_of(const char *name, int key);
+
 /**
- * vbd_ctl_top_view_take - show these rows from now on
- * @rows: borrowed until the next call
+ * vbd_ctl_top_take - show these connections from now on
+ * @connections: array, whose objects get the member `top`; one without an id is left out; NULL:
+ *               none, and what was there before is forgotten
+ * @cqs:         array of completion queues, or NULL
+ * @at_ns:       monotonic time of the answer; soon after the call before, its rates stay
  *
  * A row that the user chose stays chosen when the order changes. If it is gone, the row at its
  * place is chosen. Until the user chooses, the topmost row is chosen.
  */
-void vbd_ctl_top_view_take(struct vbd_ctl_top_view *view, const struct vbd_ctl_rows *rows);
+void vbd_ctl_top_take(
+	struct vbd_ctl_top *top, json_t *connections, const json_t *cqs, uint64_t at_ns);
 
 /**
- * vbd_ctl_top_view_key - handle a key
- * @rows:       the rows of vbd_ctl_top_view_take()
+ * vbd_ctl_top_key - handle a key
  * @page_lines: number of visible rows
  *
- * Returns whether the view needs other data than was fetched last.
+ * Returns whether other data has to be fetched.
  */
-bool vbd_ctl_top_view_key(
-	struct vbd_ctl_top_view *view, const struct vbd_ctl_rows *rows, int key, size_t page_lines);
+bool vbd_ctl_top_key(struct vbd_ctl_top *top, int key, size_t page_lines);
 
 /**
- * vbd_ctl_top_view_settle - scroll until the chosen row is visible
+ * vbd_ctl_top_table - scroll until the chosen row is visible, and make the lines of the list: the
+ * titles, and the visible rows, with the columns that fit
  * @lines: number of visible rows
+ * @width: of the terminal
+ *
+ * Returns "" if there is no row.
  */
-void vbd_ctl_top_view_settle(struct vbd_ctl_top_view *view, size_t lines);
+char *vbd_ctl_top_table(struct vbd_ctl_top *top, size_t lines, size_t width);
 
-/** vbd_ctl_top_view_fini - free; a zeroed struct is allowed */
-void vbd_ctl_top_view_fini(struct vbd_ctl_top_view *view);
+/** vbd_ctl_top_fini - free what vbd_ctl_top_take() made */
+void vbd_ctl_top_fini(struct vbd_ctl_top *top);
 
 /* --- the picture (draw.c): summary, news, and the current page -------------------------------- */
 
-/* The content of a picture. All pointers are borrowed; those that may be NULL say so. */
-struct vbd_ctl_top_picture {
-	const char *server;  /* address of the server */
-	const json_t *index; /* answer of GET /v1; NULL before the first answer */
-	const json_t *stats; /* answer of GET /v1/stats; NULL before the first answer */
-	const struct vbd_ctl_rows *rows;
-	uint64_t total;	      /* number of connections on the server */
-	const char *trouble;  /* why the data is old; NULL if it is not */
-	unsigned int stale_s; /* age of the data, if there is trouble */
-	const char *news;     /* message to show for a while; NULL for none */
-	const char *detail;   /* lines about the chosen connection; NULL until fetched */
-};
-
 /** vbd_ctl_top_draw - draw the picture for the current size of the terminal */
-void vbd_ctl_top_draw(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture);
+void vbd_ctl_top_draw(struct vbd_ctl_top *top);
 
 /** vbd_ctl_top_page_lines - number of visible rows, for keys that move by a page */
 size_t vbd_ctl_top_page_lines(void);
