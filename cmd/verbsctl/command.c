@@ -26,27 +26,6 @@ const struct vbd_ctl_command *vbd_ctl_command_row(const char *noun, const char *
 	return NULL;
 }
 
-static const struct vbd_ctl_alias *find_alias(const char *word)
-{
-	for (size_t i = 0; i < vbd_ctl_alias_count; i++) {
-		if (strcmp(vbd_ctl_aliases[i].word, word) == 0)
-			return &vbd_ctl_aliases[i];
-	}
-	return NULL;
-}
-
-const struct vbd_ctl_alias *vbd_ctl_command_alias(const struct vbd_ctl_command *command)
-{
-	for (size_t i = 0; i < vbd_ctl_alias_count; i++) {
-		const struct vbd_ctl_alias *alias = &vbd_ctl_aliases[i];
-
-		if (alias->verb && strcmp(alias->noun, command->noun) == 0 &&
-			strcmp(alias->verb, command->verb) == 0)
-			return alias;
-	}
-	return NULL;
-}
-
 /* The singular is allowed: "buffer", "transfer-batch". */
 static bool is_noun(const char *word, const char *noun)
 {
@@ -56,15 +35,27 @@ static bool is_noun(const char *word, const char *noun)
 	       (!noun[len] || strcmp(noun + len, "s") == 0 || strcmp(noun + len, "es") == 0);
 }
 
+/* The command of a short form; NULL if @word is none. */
+static const struct vbd_ctl_command *find_short(const char *word)
+{
+	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
+		const char *alias = vbd_ctl_commands[i].alias;
+
+		if (alias && strcmp(alias, word) == 0)
+			return &vbd_ctl_commands[i];
+	}
+	return NULL;
+}
+
 const char *vbd_ctl_command_noun(const char *word)
 {
-	const struct vbd_ctl_alias *alias = find_alias(word);
-
-	if (alias)
-		return alias->verb ? NULL : alias->noun;
+	if (find_short(word))
+		return NULL;
 	for (size_t i = 0; i < vbd_ctl_noun_count; i++) {
-		if (is_noun(word, vbd_ctl_nouns[i].noun))
-			return vbd_ctl_nouns[i].noun;
+		const struct vbd_ctl_noun *noun = &vbd_ctl_nouns[i];
+
+		if (is_noun(word, noun->noun) || (noun->alias && strcmp(word, noun->alias) == 0))
+			return noun->noun;
 	}
 	return NULL;
 }
@@ -82,12 +73,12 @@ static const struct vbd_ctl_command *default_command(const char *noun)
 const struct vbd_ctl_command *vbd_ctl_command_find(
 	char *const *words, size_t word_count, size_t *ret_used)
 {
-	const struct vbd_ctl_alias *alias = word_count ? find_alias(words[0]) : NULL;
+	const struct vbd_ctl_command *command = word_count ? find_short(words[0]) : NULL;
 	const char *noun = word_count ? vbd_ctl_command_noun(words[0]) : NULL;
 
 	*ret_used = 1;
-	if (alias && alias->verb)
-		return vbd_ctl_command_row(alias->noun, alias->verb);
+	if (command)
+		return command;
 	if (word_count && !noun)
 		return vbd_ctl_command_row(words[0], ""); /* __complete */
 	if (noun && (word_count == 1 || words[1][0] == '-'))
@@ -98,14 +89,18 @@ const struct vbd_ctl_command *vbd_ctl_command_find(
 
 const char *vbd_ctl_command_name_at(const char *noun, size_t i)
 {
-	if (noun && i < vbd_ctl_command_count)
-		return strcmp(vbd_ctl_commands[i].noun, noun) == 0 ? vbd_ctl_commands[i].verb : "";
-	if (noun)
+	const char *name = NULL;
+
+	if (i < vbd_ctl_command_count && !noun)
+		name = vbd_ctl_commands[i].alias;
+	else if (i < vbd_ctl_command_count && strcmp(vbd_ctl_commands[i].noun, noun) == 0)
+		name = vbd_ctl_commands[i].verb;
+	else if (i >= vbd_ctl_command_count + (noun ? 0 : 2 * vbd_ctl_noun_count))
 		return NULL;
-	if (i < vbd_ctl_alias_count)
-		return vbd_ctl_aliases[i].word;
-	i -= vbd_ctl_alias_count;
-	return i < vbd_ctl_noun_count ? vbd_ctl_nouns[i].noun : NULL;
+	i -= vbd_ctl_command_count;
+	if (i < 2 * vbd_ctl_noun_count)
+		name = i % 2 ? vbd_ctl_nouns[i / 2].alias : vbd_ctl_nouns[i / 2].noun;
+	return name ? name : "";
 }
 
 /* The least and the greatest number of operands. */
@@ -190,42 +185,36 @@ static char *help_call(const struct vbd_ctl_args *args)
 	return vbd_ctl_format("verbsctl %s%s--help", args->called, *args->called ? " " : "");
 }
 
+static bool parse_duration(const char *text, uint64_t *ret_ms)
+{
+	return vbd_parse_duration(text, "s", ret_ms);
+}
+
+/* The kinds of values that are numbers. */
+static const struct {
+	bool (*parse)(const char *text, uint64_t *ret_number);
+	const char *wanted;
+} number_kinds[] = {
+	[VBD_CTL_KIND_UINT] = {vbd_parse_number, "be a number"},
+	[VBD_CTL_KIND_HEX] = {vbd_ctl_parse_hex, "be a number in hex, as in 0x1a71"},
+	[VBD_CTL_KIND_SIZE] = {vbd_parse_size, "be a number of bytes, as in 4096, 64K or 1G"},
+	[VBD_CTL_KIND_TIME] = {parse_duration, "be a time, as in 500ms, 5s or 1m"},
+};
+
 static void take_value(struct vbd_ctl_args *args, enum vbd_ctl_opt opt, const char *text)
 {
 	const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opt);
-	uint64_t *number = &args->number[opt];
 	const char *wanted = NULL;
 
 	args->text[opt] = text ? text : "";
-	switch (spec->kind) {
-	case VBD_CTL_KIND_FLAG:
-		break;
-	case VBD_CTL_KIND_TEXT:
-	case VBD_CTL_KIND_REF:
-	case VBD_CTL_KIND_LIST:
-	case VBD_CTL_KIND_LABELS:
-		if (!*args->text[opt])
-			wanted = "not be empty";
-		else if (!vbd_utf8_valid(args->text[opt], strlen(args->text[opt])) && spec->member)
-			wanted = "be UTF-8";
-		break;
-	case VBD_CTL_KIND_UINT:
-		if (!vbd_parse_number(args->text[opt], number))
-			wanted = "be a number";
-		break;
-	case VBD_CTL_KIND_HEX:
-		if (!vbd_ctl_parse_hex(args->text[opt], number))
-			wanted = "be a number in hex, as in 0x1a71";
-		break;
-	case VBD_CTL_KIND_SIZE:
-		if (!vbd_parse_size(args->text[opt], number))
-			wanted = "be a number of bytes, as in 4096, 64K or 1G";
-		break;
-	case VBD_CTL_KIND_TIME:
-		if (!vbd_parse_duration(args->text[opt], "s", number))
-			wanted = "be a time, as in 500ms, 5s or 1m";
-		break;
-	}
+	if (spec->kind >= VBD_CTL_KIND_UINT)
+		wanted = number_kinds[spec->kind].parse(args->text[opt], &args->number[opt])
+				 ? NULL
+				 : number_kinds[spec->kind].wanted;
+	else if (spec->kind != VBD_CTL_KIND_FLAG && !*args->text[opt])
+		wanted = "not be empty";
+	else if (spec->member && !vbd_utf8_valid(args->text[opt], strlen(args->text[opt])))
+		wanted = "be UTF-8";
 	if (wanted)
 		vbd_ctl_refuse(
 			args, "--%s must %s, not \"%s\"", spec->name, wanted, args->text[opt]);
@@ -318,17 +307,6 @@ static void check_operands(const struct vbd_ctl_args *args)
 	}
 }
 
-static void check_needs(const struct vbd_ctl_args *args)
-{
-	for (size_t i = 0; args->command->needs && i < args->command->option_count; i++) {
-		enum vbd_ctl_opt opt = args->command->options[i];
-		const char *name = vbd_ctl_opt_spec(opt)->name;
-
-		if (vbd_ctl_is_word(args->command->needs, name) && !vbd_ctl_args_has(args, opt))
-			vbd_ctl_refuse(args, "needs --%s", name);
-	}
-}
-
 /* "verbsctl buffers --help" asks about the noun, not about its `ls`. */
 static bool asks_about_noun(char *const *words, size_t count)
 {
@@ -360,7 +338,6 @@ static void parse_command(struct vbd_ctl_args *args, size_t count, char **words)
 	args->operands = words + optind;
 	args->operand_count = count - used + 1 - (size_t)optind;
 	check_operands(args);
-	check_needs(args);
 }
 
 void vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args)

@@ -13,16 +13,6 @@
 
 #define VBD_CTL_OPERANDS_MAX 1000
 
-/* A short form. */
-struct vbd_ctl_alias {
-	const char *word;
-	const char *noun;
-	const char *verb; /* NULL: the verb follows */
-};
-
-extern const struct vbd_ctl_alias vbd_ctl_aliases[];
-extern const size_t vbd_ctl_alias_count;
-
 /* The table of all commands, and its length. */
 extern const struct vbd_ctl_command vbd_ctl_commands[];
 extern const size_t vbd_ctl_command_count;
@@ -50,9 +40,6 @@ const struct vbd_ctl_command *vbd_ctl_command_find(
  * Returns a static string; NULL if @word is neither.
  */
 const char *vbd_ctl_command_noun(const char *word);
-
-/** vbd_ctl_command_alias - the short form of a command; NULL if it has none */
-const struct vbd_ctl_alias *vbd_ctl_command_alias(const struct vbd_ctl_command *command);
 
 /**
  * vbd_ctl_command_name_at - the name at index @i among short forms and nouns, or the verbs of @noun

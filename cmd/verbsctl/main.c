@@ -59,17 +59,21 @@ static void put_verbs(FILE *out, const char *noun)
 	fputs(vbd_ctl_text_wrap(line, LINE_COLUMNS, NOUN_COLUMNS + 2), out);
 }
 
-static void put_aliases(FILE *out)
+static void put_short_forms(FILE *out)
 {
-	for (size_t i = 0; i < vbd_ctl_alias_count; i++) {
-		const struct vbd_ctl_alias *alias = &vbd_ctl_aliases[i];
-		const struct vbd_ctl_command *command =
-			alias->verb ? vbd_ctl_command_row(alias->noun, alias->verb) : NULL;
-		char *whole = vbd_ctl_format(
-			"%s%s%s", alias->noun, command ? " " : "", command ? command->verb : "");
+	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
+		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
 
-		fprintf(out, "  %-8s %-21s %s\n", alias->word, whole,
-			command ? command->summary : "As in `verbsctl buf ls`");
+		if (command->alias)
+			fprintf(out, "  %-8s %-21s %s\n", command->alias,
+				vbd_ctl_format("%s %s", command->noun, command->verb),
+				command->summary);
+	}
+	for (size_t i = 0; i < vbd_ctl_noun_count; i++) {
+		if (vbd_ctl_nouns[i].alias)
+			fprintf(out, "  %-8s %-21s As in `verbsctl %s ls`\n",
+				vbd_ctl_nouns[i].alias, vbd_ctl_nouns[i].noun,
+				vbd_ctl_nouns[i].alias);
 	}
 }
 
@@ -85,7 +89,7 @@ static void help_of_all(FILE *out)
 	      "A noun may stand in the singular; list, get and delete are ls, show and rm.\n\n"
 	      "Short forms:\n",
 		out);
-	put_aliases(out);
+	put_short_forms(out);
 }
 
 static void help_of_noun(const char *noun, FILE *out)
@@ -94,7 +98,6 @@ static void help_of_noun(const char *noun, FILE *out)
 	fprintf(out, "%s: %s.\n\nCommands:\n", noun, vbd_ctl_noun_row(noun)->what);
 	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
 		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
-		const struct vbd_ctl_alias *alias = vbd_ctl_command_alias(command);
 		char *left;
 
 		if (strcmp(command->noun, noun) != 0)
@@ -102,19 +105,19 @@ static void help_of_noun(const char *noun, FILE *out)
 		left = vbd_ctl_format("%s %s%s%s", noun, command->verb, *command->usage ? " " : "",
 			command->usage);
 		fprintf(out, "  %-36s  %s%s%s%s\n", left, command->summary,
-			alias ? " (short: " : "", alias ? alias->word : "", alias ? ")" : "");
+			command->alias ? " (short: " : "", command->alias ? command->alias : "",
+			command->alias ? ")" : "");
 	}
 }
 
 static void help_of_command(const struct vbd_ctl_command *command, FILE *out)
 {
-	const struct vbd_ctl_alias *alias = vbd_ctl_command_alias(command);
 	const char *space = *command->usage ? " " : "";
 
 	fprintf(out, "Usage: verbsctl %s %s%s%s [OPTION...]\n", command->noun, command->verb, space,
 		command->usage);
-	if (alias)
-		fprintf(out, "Short: verbsctl %s%s%s [OPTION...]\n", alias->word, space,
+	if (command->alias)
+		fprintf(out, "Short: verbsctl %s%s%s [OPTION...]\n", command->alias, space,
 			command->usage);
 	fprintf(out, "\n%s.\n", command->summary);
 	if (command->text)

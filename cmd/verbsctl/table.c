@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of all commands and short forms. */
+/* The rows of all commands. */
 #include "cmd/verbsctl/command.h"
 
 #include "base/attr.h"
@@ -34,6 +34,10 @@
 		.noun = noun_, .verb = verb_, .usage = usage_, .summary = summary_, __VA_ARGS__ \
 	}
 
+/* A command that has a short form. */
+#define SHORT(alias_, noun_, verb_, usage_, summary_, ...) \
+	COMMAND(noun_, verb_, usage_, summary_, .alias = alias_, __VA_ARGS__)
+
 #define RUN(run_) .run = vbd_ctl_object_##run_
 
 /* Instead of operands. */
@@ -46,13 +50,13 @@
 #define CANCEL(noun_, operand_, plural_)                                                    \
 	COMMAND(noun_, "cancel", "[" operand_ "]...", "Stop running " plural_, RUN(cancel), \
 		OPTIONS(SELECTING))
-#define WAIT(noun_, operand_, state_)                                                              \
+#define WAIT(noun_, operand_, state_, ...)                                                         \
 	COMMAND(noun_, "wait", operand_ "...", "Wait until " noun_ " are " state_, RUN(wait),      \
 		.text = "Exits with 3 when --timeout has passed, and with 1 when the state can't " \
 			"come any more.",                                                          \
-		OPTIONS(O(UNTIL), O(WAIT_TIMEOUT)))
-#define RM(noun_, operand_, what_) \
-	COMMAND(noun_, "rm", "[" operand_ "]...", what_, RUN(rm), OPTIONS(SELECTING))
+		OPTIONS(O(UNTIL), O(WAIT_TIMEOUT)), __VA_ARGS__)
+#define RM(noun_, operand_, what_, ...) \
+	COMMAND(noun_, "rm", "[" operand_ "]...", what_, RUN(rm), OPTIONS(SELECTING), __VA_ARGS__)
 
 /* main.c runs commands without @run, which need no server. */
 #define SCRIPT(shell_, use_)                                                         \
@@ -72,42 +76,17 @@ const enum vbd_ctl_opt vbd_ctl_common_options[] = {O(SERVER), O(TOKEN_FILE), O(C
 	O(INSECURE), O(JSON), O(FORMAT), O(HELP), O(VERSION)};
 const size_t vbd_ctl_common_option_count = VBD_ARRAY_LEN(vbd_ctl_common_options);
 
-const struct vbd_ctl_alias vbd_ctl_aliases[] = {
-	{"listen", "listeners", "create"},
-	{"connect", "connections", "create"},
-	{"ls", "connections", "ls"},
-	{"show", "connections", "show"},
-	{"explain", "connections", "explain"},
-	{"top", "connections", "top"},
-	{"history", "connections", "history"},
-	{"accept", "connections", "accept"},
-	{"reject", "connections", "reject"},
-	{"send", "connections", "send"},
-	{"recv", "connections", "recv"},
-	{"wait", "connections", "wait"},
-	{"close", "connections", "close"},
-	{"rm", "connections", "rm"},
-	{"write", "transfers", "write"},
-	{"read", "transfers", "read"},
-	{"probe", "probes", "run"},
-	{"bench", "benchmarks", "run"},
-	{"drain", "daemon", "drain"},
-	{"undrain", "daemon", "undrain"},
-	{"buf", "buffers", NULL},
-};
-const size_t vbd_ctl_alias_count = VBD_ARRAY_LEN(vbd_ctl_aliases);
-
 const struct vbd_ctl_command vbd_ctl_commands[] = {
-	COMMAND("connections", "ls", "", "List connections", RUN(list),
+	SHORT("ls", "connections", "ls", "", "List connections", RUN(list),
 		.text = "--state open,ended lists ended connections too. SENT and RECV are the "
 			"payload "
 			"of completed\nwork requests: sends and writes, receives and reads. What a "
 			"peer writes or reads here\nis not counted.",
 		OPTIONS(O(LABEL), LIST_OPTIONS)),
-	COMMAND("connections", "show", "CONNECTION",
+	SHORT("show", "connections", "show", "CONNECTION",
 		"Show one connection: QP, counters, timeline, why it ended",
 		.run = vbd_ctl_connection_show),
-	COMMAND("connections", "create", "HOST:PORT", "Connect to a listener",
+	SHORT("connect", "connections", "create", "HOST:PORT", "Connect to a listener",
 		.members = "dst_addr,dst_port", .run = vbd_ctl_connect,
 		.text = "Waits until the connection is established or has failed. HOST is an "
 			"address or a name;\nIPv6 addresses stand in brackets. With --count all "
@@ -136,29 +115,31 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "The states are RESET, INIT, RTR, RTS, SQD and ERR. Waits until the queue "
 			"pair is in the\nstate, or can't get there.",
 		OPTIONS(O(NO_WAIT))),
-	COMMAND("connections", "accept", "CONNECTION", "Accept a waiting connect request",
+	SHORT("accept", "connections", "accept", "CONNECTION", "Accept a waiting connect request",
 		.run = vbd_ctl_connection_accept,
 		OPTIONS(O(NAME), O(SERVICE), PRIVATE_DATA_OPTIONS, O(NO_WAIT))),
-	COMMAND("connections", "reject", "CONNECTION...", "Reject waiting connect requests",
+	SHORT("reject", "connections", "reject", "CONNECTION...", "Reject waiting connect requests",
 		.run = vbd_ctl_connection_reject, OPTIONS(O(REJECT_REASON), PRIVATE_DATA_OPTIONS)),
-	COMMAND("connections", "send", "CONNECTION [TEXT]", "Send one message", .run = vbd_ctl_send,
+	SHORT("send", "connections", "send", "CONNECTION [TEXT]", "Send one message",
+		.run = vbd_ctl_send,
 		.text = "The message is TEXT, the bytes of --file, standard input if TEXT is -, or "
 			"a range of\n--buffer. Only a range of --buffer can be longer than 16384 "
 			"bytes.",
 		OPTIONS(O(FILE), O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), O(MESSAGE_SIZE),
 			O(TX_DEPTH), O(INLINE), O(IMM), O(TIMEOUT), O(NO_WAIT))),
-	COMMAND("connections", "recv", "CONNECTION", "Take messages out of a connection's inbox",
-		.run = vbd_ctl_recv,
+	SHORT("recv", "connections", "recv", "CONNECTION",
+		"Take messages out of a connection's inbox", .run = vbd_ctl_recv,
 		.text = "Prints the messages, one on each line, and deletes each when it is "
 			"printed. With\n--count, --follow or --timeout, waits for messages. Bytes "
 			"that are not text are printed as\n\"base64:...\".",
 		OPTIONS(RECV_OPTIONS)),
-	COMMAND("connections", "close", "[CONNECTION]...",
+	SHORT("close", "connections", "close", "[CONNECTION]...",
 		"Disconnect, and keep the record in the history", .run = vbd_ctl_connection_close,
 		OPTIONS(SELECTING, O(NO_WAIT))),
-	WAIT("connections", "CONNECTION", "established"),
-	RM("connections", "CONNECTION", "Disconnect if still open, and delete the record"),
-	COMMAND("connections", "explain", "CONNECTION",
+	WAIT("connections", "CONNECTION", "established", .alias = "wait"),
+	RM("connections", "CONNECTION", "Disconnect if still open, and delete the record",
+		.alias = "rm"),
+	SHORT("explain", "connections", "explain", "CONNECTION",
 		"Say what happened to a connection, why, and what to do", .run = vbd_ctl_explain,
 		.text = "`verbsctl glossary show NAME` explains the codes and names in it, and\n"
 			"`verbsctl reachability show HOST[:PORT]` a connection that is not made "
@@ -166,16 +147,16 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("connections", "timeline", "CONNECTION",
 		"Print what a connection did, call by call, in milliseconds",
 		.run = vbd_ctl_connection_timeline),
-	COMMAND("connections", "history", "",
+	SHORT("history", "connections", "history", "",
 		"List ended connections, the latest first, and why they ended",
 		.run = vbd_ctl_history, OPTIONS(O(HISTORY_SORT), O(LIMIT))),
-	COMMAND("connections", "top", "",
+	SHORT("top", "connections", "top", "",
 		"Watch connections: rates, completion queues, round trips", .run = vbd_ctl_top,
 		.text = "Uses the whole terminal; q quits and ? lists the keys. Continues after a "
 			"restart\nof verbsd.",
 		OPTIONS(O(TOP_INTERVAL), O(TOP_SORT), O(FILTER), O(ALL))),
 	KIND("listeners", "LISTENER", "listener", "listeners", LIST_OPTIONS),
-	COMMAND("listeners", "create", "ADDR[:PORT]", "Listen for connections",
+	SHORT("listen", "listeners", "create", "ADDR[:PORT]", "Listen for connections",
 		.members = "addr,port", RUN(create),
 		.text = "ADDR is numeric; 0.0.0.0 or [::] means every RDMA device. Without a port "
 			"the kernel\npicks one. The options describe what accepted connections "
@@ -189,7 +170,6 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	RM("listeners", "LISTENER", "Stop listening; accepted connections stay"),
 	KIND("buffers", "BUFFER", "buffer", "buffers", LIST_OPTIONS),
 	COMMAND("buffers", "create", "[NAME]", "Register memory", .members = "name", RUN(create),
-		.needs = "size",
 		.text = "Needs --size. Peers can't reach the memory unless --access allows it.",
 		OPTIONS(O(LABELS), O(KEEP_OBJECT), O(SHARE), O(SIZE), O(ACCESS), O(KIND),
 			O(PAGE_SIZE), O(DEVICE), O(PD), O(RELAXED), O(ON_DEMAND))),
@@ -226,21 +206,21 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	WAIT("windows", "WINDOW", "ready"),
 	RM("windows", "WINDOW", "Delete windows: peers can't use them any more"),
 	KIND("transfers", "TRANSFER", "transfer", "transfers", LIST_OPTIONS),
-	COMMAND("transfers", "write", "CONNECTION",
+	SHORT("write", "transfers", "write", "CONNECTION",
 		"Write a local buffer into the peer's memory (RDMA write)", .members = "connection",
 		.run = vbd_ctl_transfer_create, .text = ONE_SIDED_TEXT,
 		OPTIONS(ONE_SIDED_OPTIONS, O(IMM))),
-	COMMAND("transfers", "read", "CONNECTION",
+	SHORT("read", "transfers", "read", "CONNECTION",
 		"Read the peer's memory into a local buffer (RDMA read)", .members = "connection",
 		.run = vbd_ctl_transfer_create, .text = ONE_SIDED_TEXT, OPTIONS(ONE_SIDED_OPTIONS)),
 	COMMAND("transfers", "fetch-add", "CONNECTION",
 		"Add to eight bytes of the peer's memory, and print the old value",
-		.members = "connection", .run = vbd_ctl_transfer_create, .needs = "add",
+		.members = "connection", .run = vbd_ctl_transfer_create,
 		.text = "Needs --add and the peer's memory.\n" REMOTE_TEXT,
 		OPTIONS(REMOTE_OPTIONS, O(ADD), O(TIMEOUT), O(NO_WAIT))),
 	COMMAND("transfers", "compare-swap", "CONNECTION",
 		"Replace eight bytes of the peer's memory if they have the expected value",
-		.members = "connection", .run = vbd_ctl_transfer_create, .needs = "compare swap",
+		.members = "connection", .run = vbd_ctl_transfer_create,
 		.text = "Needs --compare, --swap and the peer's memory.\n" REMOTE_TEXT
 			"\nPrints the old value; if that is --compare, it has been replaced.",
 		OPTIONS(REMOTE_OPTIONS, O(COMPARE), O(SWAP), O(TIMEOUT), O(NO_WAIT))),
@@ -290,8 +270,9 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "Runs until it is cancelled. Its kind is rping where the connection's "
 			"service is\nrping_client and the peer runs `rping -s`; otherwise ack.",
 		OPTIONS(O(LABELS), PROBE_OPTIONS, O(NO_WAIT))),
-	COMMAND("probes", "run", "CONNECTION", "Time round trips over a connection, as ping does",
-		.members = "connection", .run = vbd_ctl_probe,
+	SHORT("probe", "probes", "run", "CONNECTION",
+		"Time round trips over a connection, as ping does", .members = "connection",
+		.run = vbd_ctl_probe,
 		.text = "Pings once a second, until interrupted or --count is reached, and deletes "
 			"the probe.\nOnly the peer's device takes part, no program there: see "
 			"--kind in verbsctl(1).",
@@ -301,12 +282,13 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	RM("probes", "PROBE", "Delete probes; running ones are stopped"),
 	KIND("benchmarks", "BENCHMARK", "benchmark", "benchmarks", LIST_OPTIONS),
 	COMMAND("benchmarks", "create", "CONNECTION", "Start to measure rate and latency",
-		.members = "connection", .run = vbd_ctl_benchmark_create, .needs = "size",
+		.members = "connection", .run = vbd_ctl_benchmark_create,
 		.text = "Takes the options of `verbsctl benchmarks run`. The benchmark stays until "
 			"it is deleted.",
 		OPTIONS(O(LABELS), BENCH_OPTIONS, O(NO_WAIT))),
-	COMMAND("benchmarks", "run", "CONNECTION", "Measure rate and latency of a connection",
-		.members = "connection", .run = vbd_ctl_bench, .needs = "size",
+	SHORT("bench", "benchmarks", "run", "CONNECTION",
+		"Measure rate and latency of a connection", .members = "connection",
+		.run = vbd_ctl_bench,
 		.text = "Needs --size. A write or read also needs the peer's memory. A send needs "
 			"the service sink\nat the peer. Messages of more than 16384 bytes need "
 			"--buffer. Deletes the benchmark at the\nend.\n" REMOTE_TEXT,
@@ -394,11 +376,11 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.run = vbd_ctl_status,
 		.text = "Also shows whether verbsd drains, and how much of your quotas is used. "
 			"Exits with 1\nwhen verbsd is not ready."),
-	COMMAND("daemon", "drain", "", "Begin nothing new, and let transfers finish",
+	SHORT("drain", "daemon", "drain", "", "Begin nothing new, and let transfers finish",
 		.run = vbd_ctl_daemon_drain,
 		.text = "Needs the control role. Open connections stay.",
 		OPTIONS(O(DRAIN_DEADLINE), O(DRAIN_WAIT))),
-	COMMAND("daemon", "undrain", "", "Take the drain back: serve again",
+	SHORT("undrain", "daemon", "undrain", "", "Take the drain back: serve again",
 		.run = vbd_ctl_daemon_undrain, .text = "Needs the control role."),
 	COMMAND("config", "reload", "", "Read the configuration again, without a restart",
 		.run = vbd_ctl_config_reload,

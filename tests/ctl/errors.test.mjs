@@ -280,6 +280,18 @@ test('errors: an object may be named as it is printed, by its own kind', async (
     '/v1/connections/connection%2Fx']);
 });
 
+test('errors: an object that an option or an operand names may be named so, too', async (t) => {
+  const server = await FakeServer.start(t, {}, { anything: true });
+  const far = ['--remote-addr', '0x1', '--remote-rkey', '0x1', '--no-wait'];
+  for (const args of [['write', 'connection/3', '--buffer', 'buffer/4', ...far], ['write', 'buffer/3', '--buffer', 'buffer/x', ...far],
+    ['transfers', 'read', '3', '--sges', 'buffer/4:8:16', ...far], ['connect', 'h:1', '--pd', 'pd/5', '--device', 'device/2', '--no-wait'],
+    ['ud-endpoints', 'send', 'ud_endpoint/6', '--buffer', 'b', '--peer', 'ud_peer/7', '--no-wait']])
+    await ctl(server, args);
+  assert.deepEqual(server.requests.map(({ json }) => [json.connection, json.buffer ?? json.sges?.[0].buffer, json.qp?.pd, json.device,
+    json.ud_endpoint, json.ud_peer].filter((value) => value !== undefined)),
+  [[3, 4], ['buffer/3', 'buffer/x'], [3, 4], [5, 2], ['b', 6, 7]]);
+});
+
 test('errors: the server comes from -s, then VERBSD_URL, with port 7480 when none is given', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/pds/1': { json: { server_id: 'a' } } });
   const elsewhere = { url: 'http://127.0.0.1:1' };
@@ -312,8 +324,8 @@ test('errors: a service that does not run is told, and TCP is tried only where t
   for (const line of [NOT_STARTED, IN_SERVICE]) {
     const { code, stderr } = await ctl(null, ['-rmn', 'sh', '-c', line, CTL, folder()], { program: 'unshare' });
     assert.equal(code, 5);
-    assert.equal(stderr, "verbsctl: can't reach verbsd: there is no /run/verbsd/verbsd.sock; `systemctl status verbsd` says whether the service runs, "
-      + 'and --server URL asks another verbsd\n');
+    assert.equal(stderr, "verbsctl: can't reach verbsd: there is no /run/verbsd/verbsd.sock; `systemctl status verbsd` says whether the service runs; "
+      + 'if `unix_socket` of its verbsd.yaml is another path, --server unix:/PATH asks there\n');
   }
   const { stderr } = await ctl(null, ['-rmn', 'sh', '-c', WITHOUT_SERVICE, CTL], { program: 'unshare' });
   assert.equal(stderr, "verbsctl: can't reach verbsd at http://127.0.0.1:7480: Network is unreachable; is it running?\n");

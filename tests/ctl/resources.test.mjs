@@ -48,7 +48,7 @@ for (const { name, path = `/v1/${name}`, kind, sample, row, create, body, set, c
     const server = await FakeServer.start(t, { [`POST ${path}`]: { status: 201, json: sample } });
     const { stdout } = await succeeds(server, [name, 'create', ...create]);
     assert.deepEqual(server.requests[0].json, body);
-    assert.equal(server.requests[0].headers.prefer, waits ? 'wait=30' : undefined);
+    assert.equal(server.requests[0].headers.prefer, waits ? 'wait=60' : undefined);
     assert.ok(stdout.startsWith(`${kind}/${sample.id}`), stdout);
   });
 

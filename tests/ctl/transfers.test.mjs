@@ -24,7 +24,7 @@ test('transfers: write names the peer\'s memory by address and key', async (t) =
   assert.deepEqual(server.calls, [POST]);
   assert.deepEqual(server.requests[0].json, { connection: 7, buffer: 'source', offset_bytes: 1024, length_bytes: 4096,
     chunk_bytes: 65536, timeout_ms: 5000, op: 'write', remote: { addr: '0x7f0000001000', rkey: '0x1a71', offset_bytes: 16 } });
-  assert.equal(server.requests[0].headers.prefer, 'wait=7');
+  assert.equal(server.requests[0].headers.prefer, 'wait=60');
 });
 
 test('transfers: --remote asks the peer\'s verbsd for address and key', async (t) => {
@@ -158,7 +158,7 @@ test('transfers: send carries text, bytes of a file and standard input', async (
   await ctl(server, ['send', 'to-b', '-'], { input: '' });
   assert.deepEqual(server.requests.map(({ json }) => json), [{ data: 'hällo', timeout_ms: 2000 },
     { data: '00ff01', encoding: 'hex' }, { data: 'from a pipe\n' }, { data: '-v' }, { data: '' }]);
-  assert.deepEqual(server.requests.map(({ headers }) => headers.prefer).slice(0, 2), ['wait=4', 'wait=32']);
+  assert.deepEqual(server.requests.map(({ headers }) => headers.prefer).slice(0, 2), ['wait=60', 'wait=60']);
 });
 
 test('transfers: send refuses a message that is too long for a request', async (t) => {

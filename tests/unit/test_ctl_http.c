@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 static struct vbd_ctl_answer answer;
-static char *why;
 
 /* --- a libcurl that asks nobody -------------------------------------------------------------- */
 
@@ -233,18 +232,18 @@ static struct vbd_ctl_http http_of(const char *url, const struct vbd_ctl_credent
 	return http;
 }
 
-static enum vbd_ctl_outcome ask(
-	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer, char **ret_why)
+static enum vbd_ctl_outcome ask(const struct vbd_ctl_request *request)
 {
 	struct vbd_ctl_http http = http_of("http://127.0.0.1", NULL);
 
-	return vbd_ctl_http_perform(&http, request, ret_answer, ret_why);
+	answer = vbd_ctl_http_perform(&http, request);
+	return answer.outcome;
 }
 
 /* Asks, and looks only at what was asked for. */
 static void ask_only(const struct vbd_ctl_request *request)
 {
-	(void)ask(request, &answer, &why);
+	(void)ask(request);
 }
 
 static void has_text(CURLoption wanted, const char *text)
@@ -372,7 +371,7 @@ CTL_HTTP_TEST(test_http__the_addresses_of_a_server_have_many_forms)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(forms); i++) {
 		struct vbd_ctl_http http = http_of(forms[i][0], NULL);
 
-		(void)vbd_ctl_http_perform(&http, &request, &answer, &why);
+		answer = vbd_ctl_http_perform(&http, &request);
 		has_text(CURLOPT_URL, forms[i][1]);
 		assert_int_equal(option(CURLOPT_UNIX_SOCKET_PATH) != NULL, i == 4);
 		if (i == 4)
@@ -416,7 +415,7 @@ CTL_HTTP_TEST(test_http__a_token_stays_on_the_host_or_is_encrypted)
 		assert_int_equal(opened(&http, cases[i].url, &credentials),
 			cases[i].allowed ? VBD_CTL_OK : VBD_CTL_USAGE);
 		if (cases[i].allowed) {
-			(void)vbd_ctl_http_perform(&http, &request, &answer, &why);
+			answer = vbd_ctl_http_perform(&http, &request);
 			assert_non_null(strstr(test.headers, "\nAuthorization: Bearer secret\n"));
 		} else {
 			assert_non_null(strstr(printed(), "would go to http://"));
@@ -469,7 +468,7 @@ CTL_HTTP_TEST(test_http__files_of_tls_are_given_on)
 	for (int i = 0; i < 2; i++) {
 		credentials.key = i ? here : NULL;
 		http = http_of("https://h", &credentials);
-		(void)vbd_ctl_http_perform(&http, &request, &answer, &why);
+		answer = vbd_ctl_http_perform(&http, &request);
 		has_text(CURLOPT_CAINFO, here);
 		has_text(CURLOPT_SSLCERT, "/dev/zero");
 		has_text(CURLOPT_SSLKEY, i ? here : "/dev/zero");
@@ -523,12 +522,12 @@ CTL_HTTP_TEST(test_http__each_end_of_a_request_has_its_outcome)
 		test.status = cases[i].status;
 		test.os_errno = cases[i].os_errno;
 		test.error = cases[i].error;
-		assert_int_equal(ask(&request, &answer, &why), cases[i].outcome);
+		assert_int_equal(ask(&request), cases[i].outcome);
 		assert_int_equal(answer.status, cases[i].status);
 		if (cases[i].why)
-			assert_string_equal(why, cases[i].why);
+			assert_string_equal(answer.why, cases[i].why);
 		else
-			assert_null(why);
+			assert_null(answer.why);
 	}
 }
 
@@ -542,7 +541,7 @@ CTL_HTTP_TEST(test_http__an_upload_that_was_refused_is_answered)
 	test.code = CURLE_SEND_ERROR;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(statuses); i++) {
 		test.status = statuses[i];
-		assert_int_equal(ask(&request, &answer, &why), i ? VBD_CTL_ANSWERED : VBD_CTL_LOST);
+		assert_int_equal(ask(&request), i ? VBD_CTL_ANSWERED : VBD_CTL_LOST);
 	}
 }
 
@@ -553,14 +552,14 @@ CTL_HTTP_TEST(test_http__an_answer_is_kept_with_its_headers)
 	test.status = 429;
 	test.retry_after = 7;
 	test.body = "{}x";
-	assert_int_equal(ask(&request, &answer, &why), VBD_CTL_ANSWERED);
+	assert_int_equal(ask(&request), VBD_CTL_ANSWERED);
 	assert_int_equal(test.written, 3);
 	assert_string_equal(answer.body, "{}x");
 	assert_int_equal(answer.body_len, 3);
 	assert_int_equal(answer.retry_after_s, 7);
 	assert_string_equal(answer.content_type, "");
 	test.type = "text/plain";
-	assert_int_equal(ask(&request, &answer, &why), VBD_CTL_ANSWERED);
+	assert_int_equal(ask(&request), VBD_CTL_ANSWERED);
 	assert_string_equal(answer.content_type, "text/plain");
 }
 
@@ -572,9 +571,9 @@ CTL_HTTP_TEST(test_http__an_answer_beyond_256_mib_is_too_long)
 	test.code = CURLE_WRITE_ERROR;
 	test.body = "";
 	test.body_bytes = (size_t)256 * 1024 * 1024 + 1; /* which nobody reads */
-	assert_int_equal(ask(&request, &answer, &why), VBD_CTL_LOST);
+	assert_int_equal(ask(&request), VBD_CTL_LOST);
 	assert_int_equal(test.written, 0);
-	assert_string_equal(why, "the answer is too long");
+	assert_string_equal(answer.why, "the answer is too long");
 }
 
 CTL_HTTP_TEST(test_http__a_sink_takes_a_good_answer_only_and_may_stop_it)
@@ -591,7 +590,7 @@ CTL_HTTP_TEST(test_http__a_sink_takes_a_good_answer_only_and_may_stop_it)
 
 		request.sink_arg = &taken;
 		test.status = cases[i].status;
-		assert_int_equal(ask(&request, &answer, &why), VBD_CTL_ANSWERED);
+		assert_int_equal(ask(&request), VBD_CTL_ANSWERED);
 		assert_int_equal(taken, cases[i].taken ? 5 : 0);
 		assert_int_equal(answer.body_len, cases[i].taken ? 0 : 5);
 		assert_int_equal(test.written, 5);
@@ -600,9 +599,9 @@ CTL_HTTP_TEST(test_http__a_sink_takes_a_good_answer_only_and_may_stop_it)
 		request.sink_arg = &taken;
 		test.status = 200;
 		test.code = CURLE_WRITE_ERROR;
-		assert_int_equal(ask(&request, &answer, &why), VBD_CTL_STOPPED);
+		assert_int_equal(ask(&request), VBD_CTL_STOPPED);
 		assert_int_equal(test.written, 0);
-		assert_null(why);
+		assert_null(answer.why);
 	}
 }
 
@@ -677,7 +676,7 @@ static void put(void (*during)(void), enum vbd_ctl_outcome outcome)
 
 	test.during = during;
 	test.status = 204;
-	assert_int_equal(ask(&request, &answer, &why), outcome);
+	assert_int_equal(ask(&request), outcome);
 }
 
 CTL_HTTP_TEST(test_http__an_upload_has_the_bytes_that_were_announced)
@@ -732,8 +731,7 @@ CTL_HTTP_TEST(test_http__a_request_goes_on_while_the_caller_says_so)
 	test.during = look_at_progress;
 	for (int i = 0; i < 2; i++) {
 		goes_on = i == 0;
-		assert_int_equal(
-			ask(&request, &answer, &why), goes_on ? VBD_CTL_ANSWERED : VBD_CTL_STOPPED);
+		assert_int_equal(ask(&request), goes_on ? VBD_CTL_ANSWERED : VBD_CTL_STOPPED);
 		has_number(CURLOPT_NOPROGRESS, 0);
 		assert_int_equal(stops, !goes_on);
 	}
@@ -760,8 +758,9 @@ CTL_HTTP_TEST(test_http__what_may_pass_is_tried_again)
 	};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		answer.outcome = cases[i].outcome;
 		answer.status = cases[i].status;
-		assert_int_equal(vbd_ctl_may_pass(cases[i].outcome, &answer), cases[i].passes);
+		assert_int_equal(vbd_ctl_may_pass(&answer), cases[i].passes);
 	}
 }
 

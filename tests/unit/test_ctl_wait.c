@@ -25,16 +25,14 @@ static struct {
 } test;
 
 uint64_t __wrap_vbd_clock_mono_ns(void);
-void __wrap_vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_request *request,
-	struct vbd_ctl_answer *ret_answer);
+json_t *__wrap_vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_request *request);
 
 uint64_t __wrap_vbd_clock_mono_ns(void)
 {
 	return test.now_ns;
 }
 
-void __wrap_vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_request *request,
-	struct vbd_ctl_answer *ret_answer)
+json_t *__wrap_vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_request *request)
 {
 	const struct scripted *scripted = &test.answers[test.n_asked++];
 	size_t used = strlen(test.asked);
@@ -46,11 +44,9 @@ void __wrap_vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_re
 	(void)snprintf(test.asked + used, sizeof(test.asked) - used, "%s %u\n", request->path,
 		request->wait_s);
 	test.now_ns += scripted->after_ms * VBD_NS_PER_MS;
-	*ret_answer = (struct vbd_ctl_answer){.status = 200};
 	if (!scripted->json)
 		vbd_ctl_end(VBD_CTL_NOT_FOUND);
-	ret_answer->json = vbd_ctl_json_keep(json_loads(scripted->json, 0, NULL));
-	assert_non_null(ret_answer->json);
+	return vbd_ctl_json_keep(json_loads(scripted->json, 0, NULL));
 }
 
 static int set_up(void **state)

@@ -81,7 +81,6 @@ static int get_descriptor(struct vbd_ctl_http *http, const char *path)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = path};
 	int socket = http->unix_path ? connect_unix(http) : -1;
-	struct vbd_ctl_answer answer;
 	int fd = socket >= 0 && send_request(http, socket, path) ? receive_descriptor(socket) : -1;
 
 	if (socket >= 0)
@@ -89,7 +88,7 @@ static int get_descriptor(struct vbd_ctl_http *http, const char *path)
 	if (fd >= 0)
 		return fd;
 	/* The same request by the usual way says what is wrong. */
-	vbd_ctl_http_call(http, &request, &answer);
+	(void)vbd_ctl_http_call(http, &request);
 	vbd_ctl_fail("%s answered without a descriptor", http->shown);
 }
 
@@ -155,13 +154,13 @@ static void send_file(struct vbd_ctl *ctl, const char *path, struct vbd_ctl_uplo
 		.upload = upload,
 		.progress = &progress,
 	};
-	struct vbd_ctl_answer answer;
+	const json_t *answer;
 	char more;
 
 	vbd_ctl_progress_init(&progress, vbd_ctl_format("put %s", ctl->args.operands[0]));
-	vbd_ctl_http_call(&ctl->http, &request, &answer);
+	answer = vbd_ctl_http_call(&ctl->http, &request);
 	if (ctl->json)
-		vbd_ctl_json_put(stdout, answer.json);
+		vbd_ctl_json_put(stdout, answer);
 	else
 		put_sent(ctl, path, upload->sent_bytes);
 	if (upload->bytes >= 0 && read(upload->fd, &more, 1) == 1)
@@ -285,10 +284,9 @@ static void fetch_bytes(void *arg)
 		.sink = write_bytes,
 		.sink_arg = target,
 		.progress = &progress};
-	struct vbd_ctl_answer answer;
 
 	vbd_ctl_progress_init(&progress, vbd_ctl_format("get %s", ctl->args.operands[0]));
-	vbd_ctl_http_call(&ctl->http, &request, &answer);
+	(void)vbd_ctl_http_call(&ctl->http, &request);
 }
 
 void vbd_ctl_buffer_get(struct vbd_ctl *ctl)
@@ -332,8 +330,6 @@ void vbd_ctl_buffer_sum(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_request request = {
 		.method = "GET", .path = range_path(ctl, "/checksum"), .wait_s = SUM_WITHIN_S};
-	struct vbd_ctl_answer answer;
 
-	vbd_ctl_http_call(&ctl->http, &request, &answer);
-	vbd_ctl_answer_put(ctl, answer.json, put_sum);
+	vbd_ctl_answer_put(ctl, vbd_ctl_http_call(&ctl->http, &request), put_sum);
 }

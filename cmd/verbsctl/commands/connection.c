@@ -4,32 +4,31 @@
 
 #include "cmd/verbsctl/common/json.h"
 
-#define CONNECTIONS	   "/v1/connections"
-#define DEFAULT_TIMEOUT_MS 10000 /* default of ConnectionCreate in openapi.yaml */
-#define ACCEPT_WAIT_S	   30
-#define STEP_WAIT_S	   60 /* the kernel asks the network for a hardware address for 48 s */
+#define CONNECTIONS "/v1/connections"
 
-/* The attributes of a queue pair that its peer needs, for bring-up by hand. The role "read" does
- * not get `psn`, and without `psn` the others are of no use. */
-#define FOR_THE_PEER                                                                      \
-	{                                                                                 \
-		"for the peer", "--psn {manual.local.psn} --gid {manual.local.gid} "      \
-				"--lid {manual.local.lid} --qpn {manual.local.qpn:text} " \
-				"--mtu {manual.local.port_mtu_bytes}"                     \
-	}
+/* Prints the attributes of a queue pair that its peer needs, for bring-up by hand. The role "read"
+ * does not get `psn`, and without `psn` the others are of no use. */
+static void put_for_peer(const json_t *connection)
+{
+	vbd_ctl_line_put("for the peer", connection,
+		"--psn {manual.local.psn} --gid {manual.local.gid} --lid {manual.local.lid} "
+		"--qpn {manual.local.qpn:text} --mtu {manual.local.port_mtu_bytes}");
+}
 
 static void put_state(struct vbd_ctl *ctl, json_t *connection)
 {
 	vbd_ctl_object_put_state(ctl, connection);
 	if (vbd_ctl_json_at(connection, "manual.local"))
-		VBD_CTL_LINES_PUT(connection, {"qp state", "{qp_attr.state}"}, FOR_THE_PEER);
+		vbd_ctl_line_put("qp state", connection, "{qp_attr.state}");
+	put_for_peer(connection);
 }
 
 /* POSTs a command that establishes a connection, and prints its outcome. */
-static void establish(struct vbd_ctl *ctl, const char *path, const json_t *body, int wait_s)
+static void establish(struct vbd_ctl *ctl, const char *path, const json_t *body)
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
-	json_t *connection = vbd_ctl_start(ctl, path, body, wait_s, ctl->args.kind);
+	json_t *connection = vbd_ctl_start(
+		ctl, path, body, vbd_ctl_unless_no_wait(ctl, VBD_CTL_WAIT_MAX_S), ctl->args.kind);
 
 	if (wait && !vbd_ctl_json_is(connection, "state", "established"))
 		vbd_ctl_end(
@@ -44,13 +43,12 @@ void vbd_ctl_connect(struct vbd_ctl *ctl)
 	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_ALIKE))
 		vbd_ctl_connect_many(ctl, body);
 	else
-		establish(ctl, CONNECTIONS, body, vbd_ctl_wait_s(ctl, DEFAULT_TIMEOUT_MS));
+		establish(ctl, CONNECTIONS, body);
 }
 
 void vbd_ctl_connection_accept(struct vbd_ctl *ctl)
 {
-	establish(ctl, vbd_ctl_object_path(ctl, "/accept"), vbd_ctl_args_body(&ctl->args),
-		vbd_ctl_unless_no_wait(ctl, ACCEPT_WAIT_S));
+	establish(ctl, vbd_ctl_object_path(ctl, "/accept"), vbd_ctl_args_body(&ctl->args));
 }
 
 /* POSTs a command to a connection, and prints the connection's new state. @body may be NULL. */
@@ -88,7 +86,7 @@ void vbd_ctl_prepare(struct vbd_ctl *ctl)
 {
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 
-	vbd_ctl_json_set_text(body, "bringup", "manual");
+	vbd_ctl_json_set(body, "bringup", json_string("manual"));
 	vbd_ctl_call_put(ctl, "POST", CONNECTIONS, body, VBD_CTL_NO_WAIT, put_state);
 }
 
@@ -116,13 +114,13 @@ void vbd_ctl_remote(struct vbd_ctl *ctl)
 
 	if (from)
 		add_peer_local(ctl, from, body);
-	post_command(ctl, ctl->args.operands[0], "/remote", body, STEP_WAIT_S);
+	post_command(ctl, ctl->args.operands[0], "/remote", body, VBD_CTL_WAIT_MAX_S);
 }
 
 void vbd_ctl_qp_state(struct vbd_ctl *ctl)
 {
 	post_command(ctl, ctl->args.operands[0], "/qp_state", vbd_ctl_args_body(&ctl->args),
-		STEP_WAIT_S);
+		VBD_CTL_WAIT_MAX_S);
 }
 
 static void put_entries(const json_t *timeline)
@@ -130,7 +128,7 @@ static void put_entries(const json_t *timeline)
 	vbd_ctl_table_put("MS=since_start_ns:ms KIND=kind WHAT=what DETAIL=detail",
 		vbd_ctl_json_at(timeline, "items"), false);
 	if (vbd_ctl_json_uint(timeline, "dropped"))
-		VBD_CTL_LINES_PUT(timeline, {"", "{dropped} later entries did not fit"});
+		vbd_ctl_line_put("", timeline, "{dropped} later entries did not fit");
 }
 
 static void put_timeline(const json_t *timeline)
@@ -146,9 +144,9 @@ static void put_followed_by(const json_t *explanation)
 {
 	if (vbd_ctl_json_uint(explanation, "followed_by.flushed") ||
 		vbd_ctl_json_uint(explanation, "followed_by.errors"))
-		VBD_CTL_LINES_PUT(explanation,
-			{"after that", "{followed_by.flushed} flushes and {followed_by.errors} "
-				       "errors, which are its consequences"});
+		vbd_ctl_line_put("after that", explanation,
+			"{followed_by.flushed} flushes and {followed_by.errors} errors, which are "
+			"its consequences");
 }
 
 static void put_explained(const json_t *explanation)
@@ -157,12 +155,13 @@ static void put_explained(const json_t *explanation)
 	vbd_ctl_list_put("what to do", vbd_ctl_json_at(explanation, "hints"), "{}");
 	vbd_ctl_list_put("because", vbd_ctl_json_at(explanation, "evidence"), "{}");
 	vbd_ctl_list_put("or maybe", vbd_ctl_json_at(explanation, "possible_causes"), "{detail}");
-	VBD_CTL_LINES_PUT(explanation,
-		{"request", "at {request.remote_addr} with key {request.rkey}: {request.op} of "
-			    "{request.length_bytes:text} bytes"});
+	vbd_ctl_line_put("request", explanation,
+		"at {request.remote_addr} with key {request.rkey}: {request.op} of "
+		"{request.length_bytes:text} bytes");
 	vbd_ctl_list_put("status", vbd_ctl_json_at(explanation, "causes"), "{name}: {detail}");
-	VBD_CTL_LINES_PUT(explanation, {"earlier run", "{server_id}"},
-		{"just before", "{preceded_by.what}"}, {"error", "{error.detail}"});
+	vbd_ctl_line_put("earlier run", explanation, "{server_id}");
+	vbd_ctl_line_put("just before", explanation, "{preceded_by.what}");
+	vbd_ctl_line_put("error", explanation, "{error.detail}");
 	put_followed_by(explanation);
 	vbd_ctl_list_put("findings", vbd_ctl_json_at(explanation, "findings"),
 		"{severity} {code}: {detail}");
@@ -172,7 +171,7 @@ static void put_explained(const json_t *explanation)
 /* Prints everything but the title. */
 static void put_connection(json_t *connection)
 {
-	VBD_CTL_LINES_PUT(connection, FOR_THE_PEER);
+	put_for_peer(connection);
 	vbd_ctl_object_put(connection, "id name state");
 }
 

@@ -14,18 +14,12 @@ static void put_all(struct vbd_ctl *ctl, json_t *object)
 static json_t *get_health(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = "/readyz?verbose"};
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_outcome outcome;
-	json_t *health = NULL;
-	char *why;
+	const struct vbd_ctl_answer answer = vbd_ctl_http_perform(&ctl->http, &request);
 
-	outcome = vbd_ctl_http_perform(&ctl->http, &request, &answer, &why);
-	if (outcome == VBD_CTL_ANSWERED)
-		health = vbd_ctl_answer_json(&answer);
-	if (!vbd_ctl_json_text(health, "status"))
-		vbd_ctl_http_fail(&ctl->http, outcome, &answer, why);
-	vbd_ctl_json_set_text(health, "url", ctl->http.shown);
-	return health;
+	if (!vbd_ctl_json_text(answer.json, "status"))
+		vbd_ctl_http_fail(&ctl->http, &answer);
+	vbd_ctl_json_set(answer.json, "url", json_string(ctl->http.shown));
+	return answer.json;
 }
 
 struct status {

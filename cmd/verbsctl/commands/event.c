@@ -6,9 +6,7 @@
 
 #include "base/clock.h"
 
-#define PAGE_EVENTS	500
-#define EARLY_ANSWER_MS 1000 /* an earlier empty page was no long poll: slow down */
-#define EARLY_PAUSE_MS	500
+#define PAGE_EVENTS 500
 
 /* State of `verbsctl events`. */
 struct reader {
@@ -152,22 +150,9 @@ static void put_page(struct reader *reader, const json_t *page, uint64_t asked_n
 
 	warn_of_lost_events(page, reader->seen);
 	set_next_place(reader, page);
-	if (json_array_size(items) == 0 &&
-		vbd_clock_mono_ns() - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
-		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
+	if (json_array_size(items) == 0)
+		vbd_ctl_slow_down(asked_ns);
 	put_items(reader, items);
-}
-
-static void put_answer(
-	struct reader *reader, const struct vbd_ctl_answer *answer, uint64_t asked_ns)
-{
-	json_t *page = vbd_ctl_answer_json(answer);
-
-	(void)vbd_ctl_retry_over(&reader->retry, &reader->ctl->http);
-	if (!page)
-		vbd_ctl_fail("%s answered something that is not JSON; is it verbsd?",
-			reader->ctl->http.shown);
-	put_page(reader, page, asked_ns);
 }
 
 /* Makes one long poll and handles its outcome. */
@@ -182,17 +167,17 @@ static void follow_once(struct reader *reader)
 		.wait_s = VBD_CTL_LONG_POLL_MS / 1000,
 	};
 	uint64_t asked_ns = vbd_clock_mono_ns();
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_outcome outcome;
-	char *why;
+	const struct vbd_ctl_answer answer = vbd_ctl_http_perform(&ctl->http, &request);
 
-	outcome = vbd_ctl_http_perform(&ctl->http, &request, &answer, &why);
-	if (vbd_ctl_may_pass(outcome, &answer))
-		vbd_ctl_retry_wait(&reader->retry, &ctl->http, why);
-	else if (outcome == VBD_CTL_ANSWERED && answer.status == 200)
-		put_answer(reader, &answer, asked_ns);
-	else
-		vbd_ctl_http_fail(&ctl->http, outcome, &answer, why);
+	if (vbd_ctl_may_pass(&answer)) {
+		vbd_ctl_retry_wait(&reader->retry, &ctl->http,
+			answer.outcome == VBD_CTL_ANSWERED ? NULL : answer.why);
+		return;
+	}
+	if (answer.status != 200 || !answer.json)
+		vbd_ctl_http_fail(&ctl->http, &answer);
+	(void)vbd_ctl_retry_over(&reader->retry, &ctl->http);
+	put_page(reader, answer.json, asked_ns);
 }
 
 void vbd_ctl_events(struct vbd_ctl *ctl)

@@ -147,7 +147,7 @@ static json_t *benchmark_body(struct vbd_ctl *ctl)
 	const char *op = benchmark_op(&ctl->args);
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 
-	vbd_ctl_json_set_text(body, "op", op);
+	vbd_ctl_json_set(body, "op", json_string(op));
 	if (strcmp(op, "send") != 0)
 		vbd_ctl_transfer_set_remote(
 			ctl, strcmp(op, "read") == 0 ? "remote_read" : "remote_write", body);

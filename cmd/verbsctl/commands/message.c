@@ -10,8 +10,6 @@
 
 #define INLINE_LIMIT_BYTES 16384 /* limit of MessageSend in openapi.yaml */
 #define PAGE_MESSAGES	   100
-#define EARLY_ANSWER_MS	   1000 /* an earlier empty page was no long poll: slow down */
-#define EARLY_PAUSE_MS	   200
 
 /* Reads a whole file, but at most one byte more than a message may have, which shows that it is too
  * long. */
@@ -37,8 +35,8 @@ static void send_inline(struct vbd_ctl *ctl, const char *bytes, size_t len)
 	if (vbd_utf8_valid(bytes, len) && !memchr(bytes, 0, len)) {
 		vbd_ctl_json_set(body, "data", json_stringn(bytes, len));
 	} else {
-		vbd_ctl_json_set_text(body, "data", vbd_ctl_hex_encode(bytes, len));
-		vbd_ctl_json_set_text(body, "encoding", "hex");
+		vbd_ctl_json_set(body, "data", json_string(vbd_ctl_hex_encode(bytes, len)));
+		vbd_ctl_json_set(body, "encoding", json_string("hex"));
 	}
 	vbd_ctl_transfer_run(ctl, vbd_ctl_object_path(ctl, "/messages"), body);
 }
@@ -52,8 +50,8 @@ static void send_buffer(struct vbd_ctl *ctl)
 	if (!vbd_utf8_valid(owner, strlen(owner)))
 		vbd_ctl_refuse(&ctl->args, "the %s's name must be UTF-8", ctl->args.kind->kind);
 	vbd_ctl_transfer_set_local(&ctl->args, body);
-	vbd_ctl_json_set_text(body, "op", imm ? "send_imm" : "send");
-	vbd_ctl_json_set(body, ctl->args.kind->kind, vbd_ctl_json_ref(owner));
+	vbd_ctl_json_set(body, "op", json_string(imm ? "send_imm" : "send"));
+	vbd_ctl_json_set(body, ctl->args.kind->kind, vbd_ctl_json_ref(ctl->args.kind->kind, owner));
 	vbd_ctl_transfer_run(ctl, "/v1/transfers", body);
 }
 
@@ -201,10 +199,8 @@ static json_t *get_page(struct receiver *receiver, unsigned int wait_ms)
 			(unsigned long long)receiver->after, wait_ms, raw ? "&encoding=hex" : ""),
 		.wait_s = wait_ms / 1000 + 1,
 	};
-	struct vbd_ctl_answer answer;
 
-	vbd_ctl_http_call(&receiver->ctl->http, &request, &answer);
-	return answer.json;
+	return vbd_ctl_http_call(&receiver->ctl->http, &request);
 }
 
 /* After an empty page: decides whether to wait on, and prints why the connection ended, if no more
@@ -224,8 +220,8 @@ static void decide_to_wait(struct receiver *receiver, uint64_t asked_ns)
 			end_code ? ": " : "", end_code ? end_code : "");
 	receiver->waits =
 		!receiver->ended && (!receiver->expires_ns || now_ns < receiver->expires_ns);
-	if (receiver->waits && now_ns - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
-		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
+	if (receiver->waits)
+		vbd_ctl_slow_down(asked_ns);
 }
 
 static void receive(struct receiver *receiver)

@@ -7,8 +7,6 @@
 
 #include "base/clock.h"
 
-#define DEFAULT_WAIT_S 30
-
 const struct vbd_ctl_noun vbd_ctl_nouns[] = {
 	{"connections", "reliable and unreliable connections", "/v1/connections", "connection",
 		.columns = "ID=id NAME=name STATE=state SIDE=side PEER=peer SERVICE=service "
@@ -28,7 +26,7 @@ const struct vbd_ctl_noun vbd_ctl_nouns[] = {
 	{"buffers", "registered memory", "/v1/buffers", "buffer",
 		.columns = "ID=id NAME=name STATE=state SIZE=size_bytes KIND=kind ACCESS=access "
 			   "DEVICE=device USERS=user_count",
-		.good_state = "ready"},
+		.good_state = "ready", .alias = "buf"},
 	{"kept-objects", "objects that verbsd makes again when they have gone", "/v1/kept_objects",
 		"kept_object",
 		.columns = "ID=id NAME=name KIND=kind STATE=state SOURCE=source OBJECT=object_id "
@@ -174,7 +172,7 @@ void vbd_ctl_object_show(struct vbd_ctl *ctl)
 static int action_wait_s(const struct vbd_ctl *ctl)
 {
 	return vbd_ctl_takes(&ctl->args, VBD_CTL_OPT_NO_WAIT)
-		       ? vbd_ctl_unless_no_wait(ctl, DEFAULT_WAIT_S)
+		       ? vbd_ctl_unless_no_wait(ctl, VBD_CTL_WAIT_MAX_S)
 		       : VBD_CTL_NO_WAIT;
 }
 
@@ -244,12 +242,14 @@ static void put_selected(struct vbd_ctl *ctl, json_t *selected)
 	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DRY_RUN)) {
 		json_array_foreach(json_object_get(selected, "objects"), i, object)
 			puts(vbd_ctl_fill(object, "{kind}/{id}"));
-		VBD_CTL_LINES_PUT(selected, {"selected", "{selected}"});
+		vbd_ctl_line_put("selected", selected, "{selected}");
 		return;
 	}
 	vbd_ctl_object_tell_failures(selected, 0);
-	VBD_CTL_LINES_PUT(selected, {"selected", "{selected}"}, {"done", "{done}"},
-		{"under way", "{pending}"}, {"failed", "{failed}"});
+	vbd_ctl_line_put("selected", selected, "{selected}");
+	vbd_ctl_line_put("done", selected, "{done}");
+	vbd_ctl_line_put("under way", selected, "{pending}");
+	vbd_ctl_line_put("failed", selected, "{failed}");
 }
 
 void vbd_ctl_each_or_selected(
@@ -363,15 +363,12 @@ static void poll_once(struct vbd_ctl *ctl, const char *ref)
 		.wait_s = wait_ms / 1000 + 1,
 	};
 	uint64_t asked_ns = vbd_clock_mono_ns();
-	struct vbd_ctl_answer answer;
-	enum verdict verdict;
-	uint64_t took_ms;
+	json_t *object = vbd_ctl_http_call(&ctl->http, &request);
+	uint64_t took_ms = (vbd_clock_mono_ns() - asked_ns) / VBD_NS_PER_MS;
+	enum verdict verdict = judge_answer(until, object, took_ms + EARLY_MS < wait_ms);
 
-	vbd_ctl_http_call(&ctl->http, &request, &answer);
-	took_ms = (vbd_clock_mono_ns() - asked_ns) / VBD_NS_PER_MS;
-	verdict = judge_answer(until, answer.json, took_ms + EARLY_MS < wait_ms);
 	if (verdict != NOT_YET || vbd_ctl_patience_ms(expires_ns) == 0)
-		report_and_end(ctl, answer.json, until, verdict);
+		report_and_end(ctl, object, until, verdict);
 }
 
 static void wait_for(struct vbd_ctl *ctl, const char *ref)

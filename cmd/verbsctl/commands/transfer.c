@@ -6,9 +6,8 @@
 #include "base/text.h"
 #include "cmd/verbsctl/common/json.h"
 
-#define TRANSFERS	   "/v1/transfers"
-#define DEFAULT_TIMEOUT_MS 30000 /* default of TransferCreate and MessageSend in openapi.yaml */
-#define WINDOW_PREFIX	   "windows/" /* prefix of memory windows behind the # of --remote */
+#define TRANSFERS     "/v1/transfers"
+#define WINDOW_PREFIX "windows/" /* prefix of memory windows behind the # of --remote */
 
 static void put_brief(struct vbd_ctl *ctl, json_t *transfer)
 {
@@ -18,22 +17,20 @@ static void put_brief(struct vbd_ctl *ctl, json_t *transfer)
 			? "{op} of {length_bytes:text} bytes {state}, {wire_ns} on the wire, "
 			  "{bytes_done,wire_ns:rate}"
 			: "{op} of {length_bytes:text} bytes {state}");
-	VBD_CTL_LINES_PUT(transfer, {"old value", "{old_value}"},
-		{"received", "{received.length_bytes:text}"}, {"immediate", "{received.imm}"});
+	vbd_ctl_line_put("old value", transfer, "{old_value}");
+	vbd_ctl_line_put("received", transfer, "{received.length_bytes:text}");
+	vbd_ctl_line_put("immediate", transfer, "{received.imm}");
 }
 
 void vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body)
 {
-	int wait_s = vbd_ctl_wait_s(ctl, DEFAULT_TIMEOUT_MS);
-	bool wait = wait_s != VBD_CTL_NO_WAIT;
-	json_t *transfer;
-
 	/* With a progress bar the request waits for a moment only, in which most transfers end, and
 	 * the progress is polled after that. */
-	if (wait && vbd_ctl_progress_is_seen())
-		wait_s = 1;
-	transfer = vbd_ctl_start(ctl, path, body, wait_s, vbd_ctl_noun_row("transfers"));
-	if (wait && !vbd_ctl_json_is(transfer, "state", "done"))
+	int wait_s =
+		vbd_ctl_unless_no_wait(ctl, vbd_ctl_progress_is_seen() ? 1 : VBD_CTL_WAIT_MAX_S);
+	json_t *transfer = vbd_ctl_start(ctl, path, body, wait_s, vbd_ctl_noun_row("transfers"));
+
+	if (wait_s != VBD_CTL_NO_WAIT && !vbd_ctl_json_is(transfer, "state", "done"))
 		vbd_ctl_end(vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(TRANSFERS, transfer)));
 	vbd_ctl_answer_put(ctl, transfer, put_brief);
 }
@@ -74,7 +71,7 @@ static bool set_sge(json_t *sge, char *piece)
 	static const char *const members[] = {"offset_bytes", "length_bytes"};
 	uint64_t number;
 
-	vbd_ctl_json_set(sge, "buffer", vbd_ctl_json_ref(strsep(&piece, ":")));
+	vbd_ctl_json_set(sge, "buffer", vbd_ctl_json_ref("buffer", strsep(&piece, ":")));
 	for (size_t i = 0; i < VBD_ARRAY_LEN(members) && piece; i++) {
 		if (!vbd_parse_size(strsep(&piece, ":"), &number))
 			return false;
@@ -165,7 +162,7 @@ void vbd_ctl_transfer_create(struct vbd_ctl *ctl)
 	while (strcmp(ops[i].verb, ctl->args.command->verb) != 0)
 		i++;
 	op = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM) ? "write_imm" : ops[i].op;
-	vbd_ctl_json_set_text(body, "op", op);
+	vbd_ctl_json_set(body, "op", json_string(op));
 	if (ops[i].local)
 		vbd_ctl_transfer_set_local(&ctl->args, body);
 	if (ops[i].access)

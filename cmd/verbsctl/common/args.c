@@ -151,7 +151,7 @@ static json_t *option_as_json(const struct vbd_ctl_args *args, enum vbd_ctl_opt 
 	case VBD_CTL_KIND_LABELS:
 		return list_as_json(text, opt_specs[opt].kind == VBD_CTL_KIND_LABELS);
 	case VBD_CTL_KIND_REF:
-		return vbd_ctl_json_ref(text);
+		return vbd_ctl_json_ref(opt_specs[opt].member, text);
 	case VBD_CTL_KIND_HEX:
 		return json_sprintf("0x%llx", (unsigned long long)number);
 	case VBD_CTL_KIND_TEXT:
@@ -199,7 +199,8 @@ static void set_operand(const struct vbd_ctl_args *args, json_t *body, const cha
 	if (!vbd_utf8_valid(text, strlen(text)))
 		vbd_ctl_refuse(args, "\"%s\" must be UTF-8", text);
 	if (!strchr(member, ','))
-		vbd_ctl_json_set(body, member, names ? json_string(text) : vbd_ctl_json_ref(text));
+		vbd_ctl_json_set(
+			body, member, names ? json_string(text) : vbd_ctl_json_ref(member, text));
 	else if (!set_address(body, member, port_needed, text))
 		vbd_ctl_refuse(args, "\"%s\" is not %s", text,
 			port_needed ? "HOST:PORT (or [ADDR]:PORT for IPv6)" : "ADDR or ADDR:PORT");

@@ -17,13 +17,14 @@
 enum vbd_ctl_kind {
 	VBD_CTL_KIND_FLAG,
 	VBD_CTL_KIND_TEXT,
-	VBD_CTL_KIND_REF, /* an id becomes an integer, a name becomes a string */
-	VBD_CTL_KIND_UINT,
-	VBD_CTL_KIND_HEX,
-	VBD_CTL_KIND_SIZE,   /* a number of bytes */
-	VBD_CTL_KIND_TIME,   /* a time; becomes milliseconds */
+	VBD_CTL_KIND_REF,    /* an id becomes an integer, a name becomes a string */
 	VBD_CTL_KIND_LIST,   /* comma-separated; becomes an array of strings */
 	VBD_CTL_KIND_LABELS, /* KEY=VALUE, comma-separated; becomes an object of strings */
+	/* Numbers. */
+	VBD_CTL_KIND_UINT,
+	VBD_CTL_KIND_HEX,
+	VBD_CTL_KIND_SIZE, /* a number of bytes */
+	VBD_CTL_KIND_TIME, /* a time; becomes milliseconds */
 };
 
 /*
@@ -233,7 +234,7 @@ enum vbd_ctl_kind {
 		"shared: local programs can map it")                                               \
 	X(ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic|mw_bind", "access",   \
 		"what peers may do, separated by commas")                                          \
-	X(DEVICE, "device", 0, TEXT, "DEVICE", "device", "the device to use")                      \
+	X(DEVICE, "device", 0, REF, "DEVICE", "device", "the device to use")                       \
 	X(RELAXED, "relaxed-ordering", 0, FLAG, NULL, "relaxed_ordering",                          \
 		"writes of peers may become visible in another order")                             \
 	X(ON_DEMAND, "on-demand", 0, FLAG, NULL, "on_demand_paging",                               \
@@ -309,12 +310,12 @@ struct vbd_ctl_command {
 	const char *noun;  /* the first word */
 	const char *verb;  /* the second word */
 	const char *usage; /* operands: "BUFFER FILE"; [X] may be left out, X... may be repeated */
+	const char *alias; /* the short form of both words, or NULL */
 	const char *members; /* members that the operands set, one word each; NULL for none */
 	const char *summary;
 	const char *text; /* text that --help adds, or NULL */
 	enum vbd_ctl_opt options[VBD_CTL_OPTIONS_MAX];
 	size_t option_count;
-	const char *needs; /* names of options that must be given, or NULL */
 	void (*run)(struct vbd_ctl *ctl);
 };
 

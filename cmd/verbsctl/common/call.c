@@ -17,6 +17,9 @@
 
 #define POLL_MS 200
 
+#define EARLY_ANSWER_NS VBD_NS_PER_S
+#define EARLY_PAUSE_MS	200
+
 /* Pauses before another attempt. */
 #define FIRST_MS 250
 #define LAST_MS	 5000
@@ -80,11 +83,9 @@ json_t *vbd_ctl_call(
 		.wait_s = wait_s >= 0 ? (unsigned int)wait_s : 0,
 		.progress = wait_s > 0 ? &progress : NULL,
 	};
-	struct vbd_ctl_answer answer;
 
 	vbd_ctl_progress_init(&progress, ctl->args.called);
-	vbd_ctl_http_call(&ctl->http, &request, &answer);
-	return answer.json;
+	return vbd_ctl_http_call(&ctl->http, &request);
 }
 
 void vbd_ctl_answer_put(struct vbd_ctl *ctl, json_t *answer, vbd_ctl_put_fn put)
@@ -104,17 +105,6 @@ void vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path,
 int vbd_ctl_unless_no_wait(const struct vbd_ctl *ctl, int wait_s)
 {
 	return vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT) ? VBD_CTL_NO_WAIT : wait_s;
-}
-
-int vbd_ctl_wait_s(const struct vbd_ctl *ctl, uint64_t default_ms)
-{
-	uint64_t timeout_ms = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_TIMEOUT)
-				      ? ctl->args.number[VBD_CTL_OPT_TIMEOUT]
-				      : default_ms;
-	uint64_t wait_s = timeout_ms / 1000 + 2;
-
-	return vbd_ctl_unless_no_wait(
-		ctl, wait_s > VBD_CTL_WAIT_MAX_S ? VBD_CTL_WAIT_MAX_S : (int)wait_s);
 }
 
 json_t *vbd_ctl_start(struct vbd_ctl *ctl, const char *path, const json_t *body, int wait_s,
@@ -152,7 +142,6 @@ json_t *vbd_ctl_get_at(
 	const char *hash = strrchr(where, '#');
 	struct vbd_ctl_request request = {.method = "GET"};
 	struct vbd_ctl_http peer = ctl->http;
-	struct vbd_ctl_answer answer;
 
 	if (!hash || !hash[1])
 		vbd_ctl_refuse(&ctl->args, "%s must be URL#NAME, not \"%s\"", option, where);
@@ -161,8 +150,7 @@ json_t *vbd_ctl_get_at(
 		init_requests(ctl, &peer, vbd_ctl_format("%.*s", (int)(hash - where), where),
 			credentials);
 	peer.asked = vbd_ctl_format("%s %s", option, where);
-	vbd_ctl_http_call(&peer, &request, &answer);
-	return answer.json;
+	return vbd_ctl_http_call(&peer, &request);
 }
 
 /* Appends the items of @page to @list, which has the other members of the first page. Returns
@@ -304,13 +292,9 @@ FILE *vbd_ctl_open_file(const char *name)
 json_t *vbd_ctl_get_quietly(struct vbd_ctl *ctl, const char *path)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = path};
-	struct vbd_ctl_answer answer;
-	char *why;
+	const struct vbd_ctl_answer answer = vbd_ctl_http_perform(&ctl->http, &request);
 
-	if (vbd_ctl_http_perform(&ctl->http, &request, &answer, &why) != VBD_CTL_ANSWERED ||
-		answer.status != 200)
-		return NULL;
-	return vbd_ctl_answer_json(&answer);
+	return answer.status == 200 ? answer.json : NULL;
 }
 
 enum vbd_ctl_exit vbd_ctl_report_problem(struct vbd_ctl *ctl, json_t *problem)
@@ -351,11 +335,17 @@ void vbd_ctl_pause_ms(unsigned int ms)
 	(void)nanosleep(&pause, NULL);
 }
 
-bool vbd_ctl_may_pass(enum vbd_ctl_outcome outcome, const struct vbd_ctl_answer *answer)
+void vbd_ctl_slow_down(uint64_t asked_ns)
 {
-	return outcome == VBD_CTL_UNREACHABLE || outcome == VBD_CTL_CUT ||
-	       outcome == VBD_CTL_LOST ||
-	       (outcome == VBD_CTL_ANSWERED && (answer->status >= 500 || answer->status == 429));
+	if (vbd_clock_mono_ns() - asked_ns < EARLY_ANSWER_NS)
+		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
+}
+
+bool vbd_ctl_may_pass(const struct vbd_ctl_answer *answer)
+{
+	if (answer->outcome == VBD_CTL_ANSWERED)
+		return answer->status >= 500 || answer->status == 429;
+	return answer->outcome != VBD_CTL_STOPPED;
 }
 
 void vbd_ctl_retry_wait(

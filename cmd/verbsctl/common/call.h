@@ -31,6 +31,7 @@ struct vbd_ctl_noun {
 	const char *brief;	/* about a new or changed object (vbd_ctl_fill()); NULL: in full */
 	const char *under_way;	/* states in which a command that waits goes on */
 	const char *good_state; /* state that `wait` awaits without --until; NULL: no `wait` */
+	const char *alias;	/* another word for the noun, or NULL */
 	int delete_wait_s;	/* longest wait for the end of a deleted object; 0: no wait */
 };
 
@@ -70,13 +71,6 @@ void vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path,
 
 /** vbd_ctl_unless_no_wait - @wait_s, but VBD_CTL_NO_WAIT with --no-wait */
 int vbd_ctl_unless_no_wait(const struct vbd_ctl *ctl, int wait_s);
-
-/**
- * vbd_ctl_wait_s - how long to wait for an operation, in seconds: a little longer than --timeout,
- * so that the server reports the timeout; VBD_CTL_NO_WAIT with --no-wait
- * @default_ms: deadline of the operation without --timeout
- */
-int vbd_ctl_wait_s(const struct vbd_ctl *ctl, uint64_t default_ms);
 
 /**
  * vbd_ctl_start - POST a request that makes an object, or changes its state, and without --no-wait
@@ -136,6 +130,10 @@ unsigned int vbd_ctl_patience_ms(uint64_t expires_ns);
 /** vbd_ctl_pause_ms - sleep */
 void vbd_ctl_pause_ms(unsigned int ms);
 
+/** vbd_ctl_slow_down - after an empty page: sleep if the request, which was sent at @asked_ns of
+ * the monotonic clock, was answered too early for a long poll */
+void vbd_ctl_slow_down(uint64_t asked_ns);
+
 /* The retries of a command that runs until interrupted; initialize to zero. vbd_ctl_retry_wait()
  * prints the first failure, and pauses longer each time. */
 struct vbd_ctl_retry {
@@ -146,11 +144,11 @@ struct vbd_ctl_retry {
  * vbd_ctl_may_pass - whether a later attempt may succeed: the server is away, stopping or
  * overloaded
  */
-bool vbd_ctl_may_pass(enum vbd_ctl_outcome outcome, const struct vbd_ctl_answer *answer);
+bool vbd_ctl_may_pass(const struct vbd_ctl_answer *answer);
 
 /**
  * vbd_ctl_retry_wait - sleep until the next attempt
- * @why: error text of vbd_ctl_http_perform(); NULL if the server answered with an error
+ * @why: reason of vbd_ctl_http_perform(); NULL if the server answered with an error
  */
 void vbd_ctl_retry_wait(
 	struct vbd_ctl_retry *retry, const struct vbd_ctl_http *http, const char *why);

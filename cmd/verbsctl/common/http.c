@@ -27,51 +27,31 @@ struct exchange {
 	bool stopped; /* aborted by verbsctl; the error is printed */
 };
 
-/* Refuses a URL with user, password, query or fragment, so that a mistyped address is not sent as
- * another request. */
-static bool url_is_plain(CURLU *url)
-{
-	static const CURLUPart unwanted[] = {
-		CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT};
-	char *scheme = NULL;
-	bool plain = curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
-		     (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0);
-
-	curl_free(scheme);
-	for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]) && plain; i++) {
-		char *part = NULL;
-
-		if (curl_url_get(url, unwanted[i], &part, 0) == CURLUE_OK)
-			plain = false;
-		curl_free(part);
-	}
-	return plain;
-}
-
-/* Normalizes the user's URL to "http://127.0.0.1:7480"; NULL if it is malformed. */
+/*
+ * Normalizes the user's URL to "http://127.0.0.1:7480"; NULL if it is malformed, or has a user, a
+ * password, a query or a fragment, so that a mistyped address is not sent as another request.
+ */
 static char *normalize_url(const char *text)
 {
-	char *with_scheme = strstr(text, "://") ? vbd_ctl_format("%s", text)
-						: vbd_ctl_format("http://%s", text);
+	char *full = vbd_ctl_format("%s%s", strstr(text, "://") ? "" : "http://", text);
 	CURLU *url = vbd_ctl_must(curl_url());
 	char *port = NULL;
-	char *whole = NULL;
 	char *base = NULL;
+	bool good = !strpbrk(full, "@?#") &&
+		    (strncasecmp(full, "http:", 5) == 0 || strncasecmp(full, "https:", 6) == 0) &&
+		    curl_url_set(url, CURLUPART_URL, full, 0) == CURLUE_OK;
 
-	if (curl_url_set(url, CURLUPART_URL, with_scheme, 0) != CURLUE_OK || !url_is_plain(url))
-		goto out;
-	if (curl_url_get(url, CURLUPART_PORT, &port, 0) == CURLUE_NO_PORT &&
-		curl_url_set(url, CURLUPART_PORT, DEFAULT_PORT, 0) != CURLUE_OK)
-		goto out;
-	if (curl_url_get(url, CURLUPART_URL, &whole, 0) != CURLUE_OK)
-		goto out;
-	base = vbd_ctl_format("%s", whole);
-	for (size_t len = strlen(base); len && base[len - 1] == '/'; len--)
-		base[len - 1] = '\0';
-out:
-	curl_free(whole);
+	if (good && curl_url_get(url, CURLUPART_PORT, &port, 0) == CURLUE_NO_PORT)
+		good = curl_url_set(url, CURLUPART_PORT, DEFAULT_PORT, 0) == CURLUE_OK;
+	if (good)
+		good = curl_url_get(url, CURLUPART_URL, &base, 0) == CURLUE_OK;
 	curl_free(port);
 	curl_url_cleanup(url);
+	if (!good)
+		return NULL;
+	vbd_ctl_keep(base, curl_free);
+	for (size_t len = strlen(base); len && base[len - 1] == '/'; len--)
+		base[len - 1] = '\0';
 	return base;
 }
 
@@ -95,19 +75,12 @@ static void set_token(struct vbd_ctl_http *http, const char *text, const char *s
 
 static void read_token(struct vbd_ctl_http *http, const char *path)
 {
-	char text[TOKEN_LIMIT_BYTES + 1];
+	char text[TOKEN_LIMIT_BYTES + 1] = "";
 	FILE *file = fopen(path, "re");
-	bool failed;
-	size_t len;
 
-	if (!file)
+	if (!file || (!fgets(text, sizeof(text), file) && ferror(file)))
 		vbd_ctl_usage("token file %s: %s", path, strerror(errno));
-	len = fread(text, 1, sizeof(text) - 1, file);
-	failed = ferror(file);
 	(void)fclose(file);
-	if (failed)
-		vbd_ctl_usage("token file %s: can't be read", path);
-	text[len] = '\0';
 	set_token(http, text, path);
 }
 
@@ -376,41 +349,53 @@ static void set_limits(CURL *curl, struct exchange *exchange, long patience_s)
 	}
 }
 
-/* Maps libcurl's result to an outcome. An error response counts as an answer even if the server
- * then closes the connection, as it does during long uploads. */
-static enum vbd_ctl_outcome outcome_of_curl(const struct exchange *exchange, CURLcode code,
-	const struct vbd_ctl_answer *answer, const char *text, char **ret_why)
+/* Sets outcome and reason from libcurl's result. An error response counts as an answer even if the
+ * server then closes the connection, as it does during long uploads. */
+static void set_outcome(const struct exchange *exchange, CURLcode code, const char *text,
+	struct vbd_ctl_answer *answer)
 {
 	const char *scheme = NULL;
 	long os_errno = 0;
 
-	*ret_why = NULL;
-	if (exchange->stopped)
-		return VBD_CTL_STOPPED;
-	if (code == CURLE_OK || (answer->status >= 400 && exchange->request->upload))
-		return VBD_CTL_ANSWERED;
+	answer->outcome = exchange->stopped ? VBD_CTL_STOPPED : VBD_CTL_ANSWERED;
+	if (exchange->stopped || code == CURLE_OK ||
+		(answer->status >= 400 && exchange->request->upload))
+		return;
 	curl_easy_getinfo(exchange->curl, CURLINFO_OS_ERRNO, &os_errno);
-	if (exchange->too_long)
-		*ret_why = vbd_ctl_format("the answer is too long");
-	else if (code == CURLE_COULDNT_CONNECT && os_errno)
-		*ret_why = vbd_ctl_format("%s", strerror((int)os_errno));
-	else
-		*ret_why = vbd_ctl_format("%s%s", *text ? text : curl_easy_strerror(code),
-			code == CURLE_PEER_FAILED_VERIFICATION
-				? "; --ca names the file of the CA of its certificate"
-				: "");
-	if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
-		return VBD_CTL_UNREACHABLE;
-	/* TLS ends so too, when the server refuses the certificate. */
 	curl_easy_getinfo(exchange->curl, CURLINFO_SCHEME, &scheme);
-	if (answer->status == 0 && scheme && strcasecmp(scheme, "http") == 0 &&
-		(code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR))
-		return VBD_CTL_CUT;
-	return VBD_CTL_LOST;
+	if (exchange->too_long)
+		text = "the answer is too long";
+	else if (code == CURLE_COULDNT_CONNECT && os_errno)
+		text = strerror((int)os_errno);
+	else if (!*text)
+		text = curl_easy_strerror(code);
+	answer->why = vbd_ctl_format("%s%s", text,
+		code == CURLE_PEER_FAILED_VERIFICATION
+			? "; --ca names the file of the CA of its certificate"
+			: "");
+	answer->outcome = VBD_CTL_LOST;
+	if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
+		answer->outcome = VBD_CTL_UNREACHABLE;
+	/* TLS ends so too, when the server refuses the certificate. */
+	else if (answer->status == 0 && scheme && strcasecmp(scheme, "http") == 0 &&
+		 (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR ||
+			 code == CURLE_SEND_ERROR))
+		answer->outcome = VBD_CTL_CUT;
 }
 
-enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
-	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer, char **ret_why)
+static void read_json(struct vbd_ctl_answer *answer)
+{
+	json_error_t error;
+
+	if (answer->body_len == 0)
+		return;
+	answer->json = vbd_ctl_json_keep(json_loadb(answer->body, answer->body_len, 0, &error));
+	if (!answer->json)
+		answer->why = vbd_ctl_format("%s", error.text);
+}
+
+struct vbd_ctl_answer vbd_ctl_http_perform(
+	struct vbd_ctl_http *http, const struct vbd_ctl_request *request)
 {
 	struct exchange exchange = {.curl = http->curl, .request = request};
 	char *url = vbd_ctl_format("%s%s", http->base, request->path);
@@ -418,13 +403,11 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 		request->body ? vbd_ctl_keep(json_dumps(request->body, JSON_COMPACT), free) : NULL;
 	struct curl_slist *headers = make_headers(http, request);
 	char error_text[CURL_ERROR_SIZE] = "";
-	enum vbd_ctl_outcome outcome;
-	curl_off_t retry_after = 0;
+	struct vbd_ctl_answer answer = {0};
 	const char *type = NULL;
 	CURLcode code;
 
-	*ret_answer = (struct vbd_ctl_answer){0};
-	exchange.kept = vbd_ctl_must(open_memstream(&ret_answer->body, &ret_answer->body_len));
+	exchange.kept = vbd_ctl_must(open_memstream(&answer.body, &answer.body_len));
 	curl_easy_reset(http->curl);
 	set_server(http->curl, http, url);
 	set_body(http->curl, &exchange, json);
@@ -435,26 +418,27 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	curl_easy_setopt(http->curl, CURLOPT_WRITEDATA, &exchange);
 	code = curl_easy_perform(http->curl);
 	(void)fclose(exchange.kept);
-	vbd_ctl_keep(ret_answer->body, free);
-	curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
-	curl_easy_getinfo(http->curl, CURLINFO_RETRY_AFTER, &retry_after);
-	ret_answer->retry_after_s = retry_after;
+	vbd_ctl_keep(answer.body, free);
+	curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &answer.status);
+	curl_easy_getinfo(http->curl, CURLINFO_RETRY_AFTER, &answer.retry_after_s);
 	curl_easy_getinfo(http->curl, CURLINFO_CONTENT_TYPE, &type);
-	ret_answer->content_type = vbd_ctl_format("%s", type ? type : "");
-	outcome = outcome_of_curl(&exchange, code, ret_answer, error_text, ret_why);
+	answer.content_type = vbd_ctl_format("%s", type ? type : "");
+	set_outcome(&exchange, code, error_text, &answer);
+	if (answer.outcome == VBD_CTL_ANSWERED)
+		read_json(&answer);
 	/* error_text is on the stack and the handle lives on. */
 	curl_easy_setopt(http->curl, CURLOPT_ERRORBUFFER, NULL);
 	curl_slist_free_all(headers);
-	return outcome;
+	return answer;
 }
 
 static _Noreturn void fail_answer(
 	const struct vbd_ctl_http *http, const struct vbd_ctl_answer *answer)
 {
-	json_t *problem = vbd_ctl_answer_json(answer);
+	json_t *problem = answer->json;
 
 	if (http->asked && json_is_object(problem) && !http->json)
-		vbd_ctl_json_set_text(problem, "instance", http->asked);
+		vbd_ctl_json_set(problem, "instance", json_string(http->asked));
 	if (!vbd_ctl_json_text(problem, "code") && !vbd_ctl_json_text(problem, "title"))
 		vbd_ctl_note(
 			"%s answered HTTP %ld, and not as verbsd does: is it verbsd, or a proxy?",
@@ -473,8 +457,10 @@ static void report_unreachable(const struct vbd_ctl_http *http, const char *why)
 	bool refused = !http->unix_path && strcmp(why, strerror(ECONNREFUSED)) == 0;
 
 	if (http->absent)
-		vbd_ctl_note("can't reach verbsd: there is no %s; `systemctl status verbsd` says "
-			     "whether the service runs, and --server URL asks another verbsd",
+		vbd_ctl_note(
+			"can't reach verbsd: there is no %s; `systemctl status verbsd` says "
+			"whether the service runs; if `unix_socket` of its verbsd.yaml is another "
+			"path, --server unix:/PATH asks there",
 			http->unix_path);
 	else if (http->unix_path && access(http->unix_path, W_OK) < 0 && errno == EACCES)
 		vbd_ctl_note("can't reach verbsd at %s: you may not open this socket; use sudo, or "
@@ -486,79 +472,40 @@ static void report_unreachable(const struct vbd_ctl_http *http, const char *why)
 				: "");
 }
 
-void vbd_ctl_http_fail(const struct vbd_ctl_http *http, enum vbd_ctl_outcome outcome,
-	const struct vbd_ctl_answer *answer, const char *why)
+void vbd_ctl_http_fail(const struct vbd_ctl_http *http, const struct vbd_ctl_answer *answer)
 {
-	switch (outcome) {
+	switch (answer->outcome) {
 	case VBD_CTL_ANSWERED:
 		fail_answer(http, answer);
 	case VBD_CTL_UNREACHABLE:
-		report_unreachable(http, why);
+		report_unreachable(http, answer->why);
 		vbd_ctl_end(VBD_CTL_NO_SERVER);
 	case VBD_CTL_CUT:
 		vbd_ctl_note("no answer from verbsd at %s: %s; if ssh forwards this address, "
 			     "verbsd does not run at the other end, or ssh has ended",
-			http->shown, why);
+			http->shown, answer->why);
 		vbd_ctl_end(VBD_CTL_NO_SERVER);
 	case VBD_CTL_LOST:
-		vbd_ctl_fail("no answer from verbsd at %s: %s", http->shown, why);
+		vbd_ctl_fail("no answer from verbsd at %s: %s", http->shown, answer->why);
 	case VBD_CTL_STOPPED:
 		break;
 	}
 	vbd_ctl_end(VBD_CTL_FAILED);
 }
 
-static void parse_answer(
-	const struct vbd_ctl_http *http, bool streamed, struct vbd_ctl_answer *answer)
+json_t *vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_request *request)
 {
-	json_error_t error;
-
-	if (answer->status == 204 || streamed)
-		return;
-	if (answer->body_len == 0)
-		vbd_ctl_fail("%s answered HTTP %ld with an empty body; is it verbsd?", http->shown,
-			answer->status);
-	answer->json = vbd_ctl_json_keep(json_loadb(answer->body, answer->body_len, 0, &error));
-	if (!answer->json)
-		vbd_ctl_fail("%s answered something that is not JSON (%s): %s; is it verbsd?",
-			http->shown,
-			*answer->content_type ? answer->content_type : "no Content-Type",
-			error.text);
-}
-
-void vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_request *request,
-	struct vbd_ctl_answer *ret_answer)
-{
-	char *why;
-	enum vbd_ctl_outcome outcome = vbd_ctl_http_perform(http, request, ret_answer, &why);
+	const struct vbd_ctl_answer answer = vbd_ctl_http_perform(http, request);
 
 	if (request->progress)
 		vbd_ctl_progress_fini(request->progress);
-	if (outcome != VBD_CTL_ANSWERED || ret_answer->status < 200 || ret_answer->status >= 300)
-		vbd_ctl_http_fail(http, outcome, ret_answer, why);
-	parse_answer(http, request->sink, ret_answer);
-}
-
-json_t *vbd_ctl_answer_json(const struct vbd_ctl_answer *answer)
-{
-	return vbd_ctl_json_keep(json_loadb(answer->body, answer->body_len, 0, NULL));
-}
-
-/* The ID of "KIND/ID", as verbsd and verbsctl print an object of @collection; else @ref. */
-static const char *id_in_ref(const char *collection, const char *ref)
-{
-	const char *kind = strrchr(collection, '/') + 1;
-	size_t len = strcspn(ref, "/");
-	uint64_t id;
-
-	if (!ref[len] || strncmp(kind, ref, len) != 0 || !vbd_parse_uint(ref + len + 1, &id))
-		return ref;
-	kind += len;
-	return strcmp(kind, "s") == 0 || strcmp(kind, "es") == 0 ? ref + len + 1 : ref;
-}
-
-char *vbd_ctl_path(const char *collection, const char *ref, const char *tail)
-{
-	return vbd_ctl_format(
-		"%s/%s%s", collection, vbd_ctl_text_percent(id_in_ref(collection, ref)), tail);
+	if (answer.outcome != VBD_CTL_ANSWERED || answer.status < 200 || answer.status >= 300)
+		vbd_ctl_http_fail(http, &answer);
+	if (answer.json || answer.status == 204 || request->sink)
+		return answer.json;
+	if (answer.body_len == 0)
+		vbd_ctl_fail("%s answered HTTP %ld with an empty body; is it verbsd?", http->shown,
+			answer.status);
+	vbd_ctl_fail("%s answered something that is not JSON (%s): %s; is it verbsd?", http->shown,
+		*answer.content_type ? answer.content_type : "no Content-Type", answer.why);
 }

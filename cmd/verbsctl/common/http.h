@@ -69,13 +69,25 @@ struct vbd_ctl_request {
 	void *idle_arg;
 };
 
+/* Outcome of a request. */
+enum vbd_ctl_outcome {
+	VBD_CTL_ANSWERED,    /* the server answered, with any HTTP status */
+	VBD_CTL_UNREACHABLE, /* no connection */
+	VBD_CTL_CUT,	     /* connected, but the connection ended without a byte */
+	VBD_CTL_LOST,	     /* connected, but the answer is incomplete */
+	VBD_CTL_STOPPED,     /* aborted by verbsctl: file or sink failed; the error is printed */
+};
+
 struct vbd_ctl_answer {
+	enum vbd_ctl_outcome outcome;
+	char *why; /* text of libcurl or the kernel if the outcome is UNREACHABLE, CUT or LOST; of
+		    * jansson if `json` is missing; else NULL */
 	long status;
 	char *content_type; /* content type, never NULL */
 	char *body;	    /* body that did not go to a sink; NUL-terminated, never NULL */
 	size_t body_len;
+	json_t *json;	       /* the body; NULL if it is no JSON */
 	int64_t retry_after_s; /* Retry-After; 0 for none */
-	json_t *json;	       /* body of a good answer; NULL if it has none */
 };
 
 /**
@@ -89,46 +101,20 @@ struct vbd_ctl_answer {
 void vbd_ctl_http_init(
 	struct vbd_ctl_http *http, const char *url, const struct vbd_ctl_credentials *credentials);
 
-/* Outcome of a request. */
-enum vbd_ctl_outcome {
-	VBD_CTL_ANSWERED,    /* the server answered, with any HTTP status */
-	VBD_CTL_UNREACHABLE, /* no connection; @ret_why has the reason */
-	VBD_CTL_CUT,	     /* connected, but the connection ended without a byte; @ret_why: why */
-	VBD_CTL_LOST,	     /* connected, but the answer is incomplete; @ret_why has the reason */
-	VBD_CTL_STOPPED,     /* aborted by verbsctl: file or sink failed; the error is printed */
-};
-
-/**
- * vbd_ctl_http_perform - send a request and receive the answer; prints nothing
- * @ret_answer: set in any case
- * @ret_why:    error text of libcurl or the kernel if the outcome is UNREACHABLE, CUT or LOST
- *
- * Blocks.
- */
-enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
-	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer, char **ret_why);
+/** vbd_ctl_http_perform - send a request and receive the answer; prints nothing; blocks */
+struct vbd_ctl_answer vbd_ctl_http_perform(
+	struct vbd_ctl_http *http, const struct vbd_ctl_request *request);
 
 /**
  * vbd_ctl_http_call - send a request and accept only a good answer: 2xx, with JSON if it has a body
- * @ret_answer: set in any case
  *
- * Blocks. For any other outcome prints the error with reason and hint, and ends with its status.
+ * Blocks. Returns the JSON; NULL if there is none. For any other outcome prints the error with
+ * reason and hint, and ends with its status.
  */
-void vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_request *request,
-	struct vbd_ctl_answer *ret_answer);
+json_t *vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_request *request);
 
 /** vbd_ctl_http_fail - print why a request of vbd_ctl_http_perform() got no good answer, and end */
-_Noreturn void vbd_ctl_http_fail(const struct vbd_ctl_http *http, enum vbd_ctl_outcome outcome,
-	const struct vbd_ctl_answer *answer, const char *why);
-
-/** vbd_ctl_answer_json - the JSON of any answer; NULL if it is none */
-json_t *vbd_ctl_answer_json(const struct vbd_ctl_answer *answer);
-
-/**
- * vbd_ctl_path - build "/v1/buffers/NAME/data", with the middle part percent-encoded
- * @ref:  a name, an ID, or KIND/ID as objects are printed, with the kind of the collection
- * @tail: "" for none
- */
-char *vbd_ctl_path(const char *collection, const char *ref, const char *tail);
+_Noreturn void vbd_ctl_http_fail(
+	const struct vbd_ctl_http *http, const struct vbd_ctl_answer *answer);
 
 #endif

@@ -80,10 +80,33 @@ bool vbd_ctl_json_is(const json_t *object, const char *path, const char *text)
 	return value && strcmp(value, text) == 0;
 }
 
-json_t *vbd_ctl_json_ref(const char *text)
+/* The id of "KIND/ID", as verbsd and verbsctl print an object, if @where ends with the kind, or
+ * with its plural; else @ref. */
+static const char *id_in_ref(const char *where, const char *ref)
+{
+	const char *kind = where + strlen(where);
+	size_t len = strcspn(ref, "/");
+	uint64_t id;
+
+	while (kind > where && !strchr("./", kind[-1]))
+		kind--;
+	if (!ref[len] || strncmp(kind, ref, len) != 0 || !vbd_parse_uint(ref + len + 1, &id))
+		return ref;
+	kind += len;
+	return !*kind || strcmp(kind, "s") == 0 || strcmp(kind, "es") == 0 ? ref + len + 1 : ref;
+}
+
+char *vbd_ctl_path(const char *collection, const char *ref, const char *tail)
+{
+	return vbd_ctl_format(
+		"%s/%s%s", collection, vbd_ctl_text_percent(id_in_ref(collection, ref)), tail);
+}
+
+json_t *vbd_ctl_json_ref(const char *member, const char *text)
 {
 	uint64_t id;
 
+	text = id_in_ref(member, text);
 	return vbd_parse_uint(text, &id) ? json_integer((json_int_t)id) : json_string(text);
 }
 
@@ -112,11 +135,6 @@ static void put_json(FILE *out, const json_t *value, size_t flags)
 	char *text = vbd_ctl_keep(json_dumps(value, flags | JSON_ENCODE_ANY), free);
 
 	fprintf(out, "%s\n", vbd_ctl_text_safe_json(text));
-}
-
-void vbd_ctl_json_set_text(json_t *object, const char *path, const char *text)
-{
-	vbd_ctl_json_set(object, path, json_string(text));
 }
 
 void vbd_ctl_json_put(FILE *out, const json_t *value)

@@ -250,7 +250,7 @@ json_t *vbd_ctl_problem_of(const char *collection, const json_t *object)
 	json_t *first = vbd_ctl_json_at(object, "error.first");
 	json_t *problem = vbd_ctl_json_new();
 
-	vbd_ctl_json_set_text(problem, "instance", vbd_ctl_path_of(collection, object));
+	vbd_ctl_json_set(problem, "instance", json_string(vbd_ctl_path_of(collection, object)));
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		json_t *value = vbd_ctl_json_at(object, rows[i].path);
 

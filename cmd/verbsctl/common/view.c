@@ -192,21 +192,14 @@ void vbd_ctl_cell_put(const char *label, const json_t *value, vbd_ctl_cell_fn ce
 	put_line(label, cell(value));
 }
 
-static bool has_first_member(const json_t *object, const char *text)
+void vbd_ctl_line_put(const char *label, const json_t *object, const char *text)
 {
 	const char *at = strchr(text, '{') + 1;
 	struct vbd_ctl_field field;
 
 	vbd_ctl_field_init(&field, at, strcspn(at, "}"));
-	return vbd_ctl_field_value(&field, object);
-}
-
-void vbd_ctl_lines_put(const json_t *object, const struct vbd_ctl_line *lines, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (has_first_member(object, lines[i].text))
-			put_line(lines[i].label, vbd_ctl_fill(object, lines[i].text));
-	}
+	if (vbd_ctl_field_value(&field, object))
+		put_line(label, vbd_ctl_fill(object, text));
 }
 
 void vbd_ctl_list_put(const char *label, const json_t *items, const char *text)
@@ -287,19 +280,11 @@ static unsigned int terminal_columns(void)
 
 static char *format_bar(uint64_t done_bytes, uint64_t total_bytes)
 {
-	char bar[BAR_COLUMNS + 1];
-	double share = (double)done_bytes / (double)total_bytes;
-	size_t full;
+	static const char bar[] = "========================>                        ";
+	double share = total_bytes > done_bytes ? (double)done_bytes / (double)total_bytes : 1;
+	size_t left = BAR_COLUMNS - (size_t)(share * BAR_COLUMNS);
 
-	if (share > 1)
-		share = 1;
-	full = (size_t)(share * BAR_COLUMNS);
-	memset(bar, ' ', BAR_COLUMNS);
-	memset(bar, '=', full);
-	if (full < BAR_COLUMNS)
-		bar[full] = '>';
-	bar[BAR_COLUMNS] = '\0';
-	return vbd_ctl_format("%3d%% [%s] ", (int)(share * 100), bar);
+	return vbd_ctl_format("%3d%% [%.*s] ", (int)(share * 100), BAR_COLUMNS, bar + left);
 }
 
 static void draw_progress(

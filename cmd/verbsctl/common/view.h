@@ -85,17 +85,8 @@ char *vbd_ctl_table_text(
  */
 void vbd_ctl_object_put(json_t *object, const char *except);
 
-/* A line of a block: its label, and a text for vbd_ctl_fill() with a member in it. */
-struct vbd_ctl_line {
-	const char *label, *text;
-};
-
-/** vbd_ctl_lines_put - print lines " label text", but those whose first member is missing */
-void vbd_ctl_lines_put(const json_t *object, const struct vbd_ctl_line *lines, size_t count);
-
-#define VBD_CTL_LINES_PUT(object, ...)                                        \
-	vbd_ctl_lines_put(object, (const struct vbd_ctl_line[]){__VA_ARGS__}, \
-		sizeof((const struct vbd_ctl_line[]){__VA_ARGS__}) / sizeof(struct vbd_ctl_line))
+/** vbd_ctl_line_put - print " label text" with @text filled, unless its first member is missing */
+void vbd_ctl_line_put(const char *label, const json_t *object, const char *text);
 
 /** vbd_ctl_list_put - print a line for each item, with @text filled, and @label before the first */
 void vbd_ctl_list_put(const char *label, const json_t *items, const char *text);

@@ -82,13 +82,12 @@ static void set_text(char **owned, const char *text)
 	*owned = copy;
 }
 
-static void set_failure(struct run *run, enum vbd_ctl_outcome outcome,
-	const struct vbd_ctl_answer *answer, const char *why)
+static void set_failure(struct run *run, const struct vbd_ctl_answer *answer)
 {
-	const char *title = vbd_ctl_json_text(vbd_ctl_answer_json(answer), "title");
+	const char *title = vbd_ctl_json_text(answer->json, "title");
 
-	if (outcome != VBD_CTL_ANSWERED)
-		title = why ? why : "interrupted";
+	if (answer->outcome != VBD_CTL_ANSWERED)
+		title = answer->why ? answer->why : "interrupted";
 	else if (!title)
 		title = vbd_ctl_format("HTTP %ld is not an answer of verbsd", answer->status);
 	set_text(&run->failure, title);
@@ -99,18 +98,13 @@ static json_t *get_json(struct run *run, const char *path, long *ret_status)
 {
 	const struct vbd_ctl_request request = {
 		.method = "GET", .path = path, .idle = on_request_idle, .idle_arg = run};
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_outcome outcome;
-	json_t *json = NULL;
-	char *why;
+	const struct vbd_ctl_answer answer = vbd_ctl_http_perform(&run->ctl->http, &request);
 
-	outcome = vbd_ctl_http_perform(&run->ctl->http, &request, &answer, &why);
-	if (outcome == VBD_CTL_ANSWERED && answer.status == 200)
-		json = vbd_ctl_answer_json(&answer);
-	if (!json)
-		set_failure(run, outcome, &answer, why);
 	*ret_status = answer.status;
-	return json;
+	if (answer.status == 200 && answer.json)
+		return answer.json;
+	set_failure(run, &answer);
+	return NULL;
 }
 
 /* Replaces an owned value by a reference to another one, which may be NULL. */

@@ -50,7 +50,7 @@ enum vbd_ctl_top_page {
 	VBD_CTL_TOP_HELP,
 };
 
-/* What `verbsctl top` shows. */
+/* The state of `verbsctl top`: its data, and the view on them. */
 struct vbd_ctl_top {
 	/* Set and owned by the caller. */
 	const char *server;   /* address of the server */
