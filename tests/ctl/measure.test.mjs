@@ -151,7 +151,7 @@ test('bench: a send needs nothing of the peer, and an interrupt prints the resul
 test('bench: a missing option is refused before any request', async (t) => {
   const server = await FakeServer.start(t, {});
 
-  for (const args of [[], ['7'], ['--size', '64'], ['7', '--size', '64', '--op', 'write']])
+  for (const args of [[], ['--size', '64'], ['7', '--size', '64', '--op', 'write']])
     assert.equal((await ctl(server, ['bench', ...args])).code, 2);
   assert.deepEqual(server.calls, []);
 });

@@ -102,7 +102,7 @@ test('verbs: pieces of buffers stand for a buffer', async (t) => {
   assert.equal(server.requests.length, 1);
 });
 
-test('verbs: atomics need their operands and print what was there', async (t) => {
+test('verbs: atomics print what was there', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 201,
     json: transfer({ op: 'fetch_add', old_value: '0x0000000000000029' }) } });
   const { stdout } = await succeeds(server, ['transfers', 'fetch-add', '7', '--add', '0x1', ...REMOTE]);
@@ -110,8 +110,6 @@ test('verbs: atomics need their operands and print what was there', async (t) =>
   assert.match(stdout, /old value +0x0000000000000029\n/);
   await succeeds(server, ['transfers', 'compare-swap', '7', '--compare', '0x1', '--swap', '0x2', ...REMOTE]);
   assert.deepEqual(server.requests[1].json, { connection: 7, compare: '0x1', swap: '0x2', op: 'compare_swap', remote });
-  for (const args of [['fetch-add', '7'], ['compare-swap', '7', '--swap', '0x1']])
-    assert.equal((await ctl(server, ['transfers', ...args, ...REMOTE])).code, 2);
 });
 
 test('verbs: an atomic needs to know where', async (t) => {

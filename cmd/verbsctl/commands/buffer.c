@@ -146,19 +146,16 @@ static void put_sent(struct vbd_ctl *ctl, const char *path, uint64_t sent_bytes)
 static void send_file(struct vbd_ctl *ctl, const char *path, struct vbd_ctl_upload *upload)
 {
 	unsigned long long offset = ctl->args.number[VBD_CTL_OPT_OFFSET];
-	struct vbd_ctl_progress progress;
 	const struct vbd_ctl_request request = {
 		.method = "PUT",
 		.path = offset ? vbd_ctl_format("%s/data?offset_bytes=%llu", path, offset)
 			       : vbd_ctl_format("%s/data", path),
 		.upload = upload,
-		.progress = &progress,
+		.progress = vbd_ctl_format("put %s", ctl->args.operands[0]),
 	};
-	const json_t *answer;
+	const json_t *answer = vbd_ctl_http_call(&ctl->http, &request);
 	char more;
 
-	vbd_ctl_progress_init(&progress, vbd_ctl_format("put %s", ctl->args.operands[0]));
-	answer = vbd_ctl_http_call(&ctl->http, &request);
 	if (ctl->json)
 		vbd_ctl_json_put(stdout, answer);
 	else
@@ -278,14 +275,12 @@ static void fetch_bytes(void *arg)
 {
 	struct target *target = arg;
 	struct vbd_ctl *ctl = target->ctl;
-	struct vbd_ctl_progress progress;
 	const struct vbd_ctl_request request = {.method = "GET",
 		.path = range_path(ctl, "/data"),
 		.sink = write_bytes,
 		.sink_arg = target,
-		.progress = &progress};
+		.progress = vbd_ctl_format("get %s", ctl->args.operands[0])};
 
-	vbd_ctl_progress_init(&progress, vbd_ctl_format("get %s", ctl->args.operands[0]));
 	(void)vbd_ctl_http_call(&ctl->http, &request);
 }
 

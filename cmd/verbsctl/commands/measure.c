@@ -30,94 +30,63 @@ static void catch_signals(void)
 	(void)sigaction(SIGTERM, &action, NULL);
 }
 
-/* A probe or benchmark, and its state at the last request. */
-struct measure {
-	struct vbd_ctl *ctl;
-	const char *collection;
-	char *path;
-	json_t *seen;
-	bool cancelled;
-	uint64_t row_ns;
-	void (*put_row)(const json_t *object);
-};
-
-static bool is_running(const struct measure *measure)
+static void put(struct vbd_ctl *ctl, json_t *measure, vbd_ctl_put_fn put_text)
 {
-	return vbd_ctl_json_is(measure->seen, "state", "running");
-}
-
-/* Sends a request about the measurement, whose answer is its state. */
-static void send_measure_request(struct measure *measure, const char *method, const char *tail)
-{
-	measure->seen = vbd_ctl_call(measure->ctl, method,
-		vbd_ctl_format("%s%s", measure->path, tail), NULL, VBD_CTL_NO_WAIT);
-}
-
-static void put_row(struct measure *measure)
-{
-	uint64_t now_ns = vbd_clock_mono_ns();
-
-	if (!measure->put_row || now_ns - measure->row_ns < ROW_NS)
-		return;
-	measure->row_ns = now_ns;
-	if (measure->ctl->json)
-		vbd_ctl_json_put_line(stdout, measure->seen);
+	if (ctl->json)
+		vbd_ctl_json_put_line(stdout, measure);
 	else
-		measure->put_row(measure->seen);
+		put_text(ctl, measure);
 	(void)fflush(stdout);
 }
 
-/* Waits for the end of the measurement; cancels it after SIGINT. */
-static void wait_for_end(struct measure *measure)
+/* Waits for the end of a measurement, with a row each second; cancels it after SIGINT. Returns its
+ * last state. */
+static json_t *wait_for_end(
+	struct vbd_ctl *ctl, const char *path, json_t *measure, vbd_ctl_put_fn put_row)
 {
+	uint64_t row_ns = vbd_clock_mono_ns();
 	size_t kept = vbd_ctl_kept();
+	bool cancelled = false;
 
-	while (is_running(measure)) {
-		put_row(measure);
-		vbd_ctl_release(kept);
-		if (!interrupted || measure->cancelled)
-			vbd_ctl_pause_ms(POLL_MS);
-		if (!interrupted || measure->cancelled) {
-			send_measure_request(measure, "GET", "");
-		} else {
-			send_measure_request(measure, "POST", "/cancel");
-			measure->cancelled = true;
+	while (vbd_ctl_json_is(measure, "state", "running")) {
+		bool cancels = interrupted && !cancelled;
+
+		if (put_row && vbd_clock_mono_ns() - row_ns >= ROW_NS) {
+			row_ns = vbd_clock_mono_ns();
+			put(ctl, measure, put_row);
 		}
+		vbd_ctl_release(kept);
+		if (!cancels)
+			vbd_ctl_pause_ms(POLL_MS);
+		cancelled = cancelled || cancels;
+		measure = vbd_ctl_call(ctl, cancels ? "POST" : "GET",
+			vbd_ctl_format("%s%s", path, cancels ? "/cancel" : ""), NULL,
+			VBD_CTL_NO_WAIT);
 	}
-}
-
-/* An interrupted measurement has succeeded. */
-static bool ended_well(const struct measure *measure)
-{
-	return interrupted || vbd_ctl_json_is(measure->seen, "state", "done");
+	return measure;
 }
 
 /* Runs a measurement to its end, prints the result, and deletes the record, which no other client
- * needs. */
-static void run_measure(struct measure *measure, const json_t *body)
+ * needs. An interrupted measurement has succeeded. */
+static void run_measure(
+	struct vbd_ctl *ctl, const char *collection, const json_t *body, vbd_ctl_put_fn put_row)
 {
-	struct vbd_ctl *ctl = measure->ctl;
+	json_t *measure;
+	const char *path;
 
 	catch_signals();
-	measure->row_ns = vbd_clock_mono_ns();
-	measure->seen = vbd_ctl_call(ctl, "POST", measure->collection, body, VBD_CTL_NO_WAIT);
-	measure->path = vbd_ctl_path_of(measure->collection, measure->seen);
-	wait_for_end(measure);
-	if (ctl->json)
-		vbd_ctl_json_put_line(stdout, measure->seen);
-	else
-		vbd_ctl_object_put_full(ctl, measure->seen);
-	(void)fflush(stdout);
-	(void)vbd_ctl_call(ctl, "DELETE", measure->path, NULL, VBD_CTL_NO_WAIT);
-	if (!ended_well(measure))
-		vbd_ctl_end(vbd_ctl_report_problem(
-			ctl, vbd_ctl_problem_of(measure->collection, measure->seen)));
+	measure = vbd_ctl_call(ctl, "POST", collection, body, VBD_CTL_NO_WAIT);
+	path = vbd_ctl_path_of(collection, measure);
+	measure = wait_for_end(ctl, path, measure, put_row);
+	put(ctl, measure, vbd_ctl_object_put_full);
+	(void)vbd_ctl_call(ctl, "DELETE", path, NULL, VBD_CTL_NO_WAIT);
+	if (!interrupted && !vbd_ctl_json_is(measure, "state", "done"))
+		vbd_ctl_end(vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(collection, measure)));
 }
 
-/* --- probe ----------------------------------------------------------------------------------- */
-
-static void put_probe_row(const json_t *probe)
+static void put_probe_row(struct vbd_ctl *ctl, json_t *probe)
 {
+	(void)ctl;
 	vbd_ctl_text_put(vbd_ctl_fill(probe,
 		"{sent} sent, {completed} back, {late} late, {lost} lost, {mismatched} with other "
 		"bytes; last {last_ns}, p50 {rtt_ns.p50:ns}, p99 {rtt_ns.p99:ns}"));
@@ -125,9 +94,7 @@ static void put_probe_row(const json_t *probe)
 
 void vbd_ctl_probe(struct vbd_ctl *ctl)
 {
-	struct measure measure = {.ctl = ctl, .collection = PROBES, .put_row = put_probe_row};
-
-	run_measure(&measure, vbd_ctl_args_body(&ctl->args));
+	run_measure(ctl, PROBES, vbd_ctl_args_body(&ctl->args), put_probe_row);
 }
 
 /* --- bench ----------------------------------------------------------------------------------- */
@@ -156,9 +123,7 @@ static json_t *benchmark_body(struct vbd_ctl *ctl)
 
 void vbd_ctl_bench(struct vbd_ctl *ctl)
 {
-	struct measure measure = {.ctl = ctl, .collection = BENCHMARKS};
-
-	run_measure(&measure, benchmark_body(ctl));
+	run_measure(ctl, BENCHMARKS, benchmark_body(ctl), NULL);
 }
 
 void vbd_ctl_benchmark_create(struct vbd_ctl *ctl)

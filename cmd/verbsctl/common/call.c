@@ -74,17 +74,15 @@ void vbd_ctl_open(struct vbd_ctl *ctl)
 json_t *vbd_ctl_call(
 	struct vbd_ctl *ctl, const char *method, const char *path, const json_t *body, int wait_s)
 {
-	struct vbd_ctl_progress progress;
 	const struct vbd_ctl_request request = {
 		.method = method,
 		.path = path,
 		.body = body,
 		.prefer_wait = wait_s >= 0,
 		.wait_s = wait_s >= 0 ? (unsigned int)wait_s : 0,
-		.progress = wait_s > 0 ? &progress : NULL,
+		.progress = wait_s > 0 ? ctl->args.called : NULL,
 	};
 
-	vbd_ctl_progress_init(&progress, ctl->args.called);
 	return vbd_ctl_http_call(&ctl->http, &request);
 }
 

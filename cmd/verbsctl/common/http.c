@@ -23,6 +23,7 @@ struct exchange {
 	const struct vbd_ctl_request *request;
 	FILE *kept; /* the body, unless the request has a sink */
 	size_t kept_len;
+	struct vbd_ctl_progress progress;
 	bool too_long;
 	bool stopped; /* aborted by verbsctl; the error is printed */
 };
@@ -252,7 +253,7 @@ static int on_progress(
 	if (is_long_poll(request))
 		vbd_ctl_end_if_unread();
 	if (request->progress)
-		vbd_ctl_progress_update(request->progress, (uint64_t)(upload ? up : down),
+		vbd_ctl_progress_update(&exchange->progress, (uint64_t)(upload ? up : down),
 			(uint64_t)(upload ? up_total : down_total));
 	if (request->idle && !request->idle(request->idle_arg))
 		exchange->stopped = true;
@@ -416,7 +417,9 @@ struct vbd_ctl_answer vbd_ctl_http_perform(
 	curl_easy_setopt(http->curl, CURLOPT_ERRORBUFFER, error_text);
 	curl_easy_setopt(http->curl, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(http->curl, CURLOPT_WRITEDATA, &exchange);
+	vbd_ctl_progress_init(&exchange.progress, request->progress);
 	code = curl_easy_perform(http->curl);
+	vbd_ctl_progress_fini(&exchange.progress);
 	(void)fclose(exchange.kept);
 	vbd_ctl_keep(answer.body, free);
 	curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &answer.status);
@@ -497,8 +500,6 @@ json_t *vbd_ctl_http_call(struct vbd_ctl_http *http, const struct vbd_ctl_reques
 {
 	const struct vbd_ctl_answer answer = vbd_ctl_http_perform(http, request);
 
-	if (request->progress)
-		vbd_ctl_progress_fini(request->progress);
 	if (answer.outcome != VBD_CTL_ANSWERED || answer.status < 200 || answer.status >= 300)
 		vbd_ctl_http_fail(http, &answer);
 	if (answer.json || answer.status == 204 || request->sink)

@@ -62,7 +62,7 @@ struct vbd_ctl_request {
 	struct vbd_ctl_upload *upload; /* file to send with PUT; or NULL */
 	vbd_ctl_sink_cb sink;	       /* body of a good answer; NULL: it is kept as JSON */
 	void *sink_arg;
-	struct vbd_ctl_progress *progress; /* progress bar, or NULL */
+	const char *progress; /* label of a progress bar; NULL: none is drawn */
 
 	/* Called at least once a second during the request; returns false to abort it. */
 	bool (*idle)(void *arg);

@@ -5,30 +5,13 @@
 #include "base/text.h"
 #include "cmd/verbsctl/common/text.h"
 
-/* Longer than any name in a path; all paths are constants of verbsctl. */
-#define NAME_MAX_BYTES 64
-
-/* Copies the first name of @path. Returns the rest of the path; NULL behind the last name. */
-static const char *path_step(const char *path, char name[NAME_MAX_BYTES])
-{
-	size_t len = strcspn(path, ".");
-
-	if (len >= NAME_MAX_BYTES)
-		len = NAME_MAX_BYTES - 1;
-	memcpy(name, path, len);
-	name[len] = '\0';
-	path += strcspn(path, ".");
-	return *path ? path + 1 : NULL;
-}
-
 json_t *vbd_ctl_json_at(const json_t *object, const char *path)
 {
 	json_t *value = (json_t *)object;
-	char name[NAME_MAX_BYTES];
 
-	while (path && *path) {
-		path = path_step(path, name);
-		value = json_object_get(value, name);
+	for (size_t len; *path; path += len + (path[len] == '.')) {
+		len = strcspn(path, ".");
+		value = json_object_getn(value, path, len);
 	}
 	return json_is_null(value) ? NULL : value;
 }
@@ -112,21 +95,18 @@ json_t *vbd_ctl_json_ref(const char *member, const char *text)
 
 void vbd_ctl_json_set(json_t *object, const char *path, json_t *value)
 {
-	char name[NAME_MAX_BYTES];
-	const char *rest = path_step(path, name);
-
-	while (rest) {
-		json_t *inner = json_object_get(object, name);
+	for (const char *dot; (dot = strchr(path, '.')); path = dot + 1) {
+		size_t len = (size_t)(dot - path);
+		json_t *inner = json_object_getn(object, path, len);
 
 		if (!inner) {
 			inner = vbd_ctl_must(json_object());
-			if (json_object_set_new(object, name, inner) < 0)
+			if (json_object_setn_new(object, path, len, inner) < 0)
 				vbd_ctl_must(NULL);
 		}
 		object = inner;
-		rest = path_step(rest, name);
 	}
-	if (json_object_set_new(object, name, value) < 0)
+	if (json_object_set_new(object, path, value) < 0)
 		vbd_ctl_must(NULL);
 }
 
