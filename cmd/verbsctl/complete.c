@@ -147,7 +147,7 @@ static void offer_values(const struct line *line, const char *placeholder)
 		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
 		const struct vbd_ctl_noun *kind = vbd_ctl_noun_row(command->noun);
 
-		if (kind && kind->collection && strcmp(command->verb, "show") == 0 &&
+		if (kind && kind->kind && strcmp(command->verb, "show") == 0 &&
 			strcmp(command->usage, placeholder) == 0)
 			offer_objects(line, kind->collection);
 	}

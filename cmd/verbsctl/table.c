@@ -38,7 +38,10 @@
 #define SHORT(alias_, noun_, verb_, usage_, summary_, ...) \
 	COMMAND(noun_, verb_, usage_, summary_, .alias = alias_, __VA_ARGS__)
 
-#define RUN(run_) .run = vbd_ctl_object_##run_
+#define RUN(run_)	   .run = vbd_ctl_object_##run_
+#define ACT(method_, put_) RUN(act), .method = method_, .put = put_
+#define CREATE		   ACT("POST", vbd_ctl_object_put_brief)
+#define SET		   ACT("PATCH", vbd_ctl_object_put_brief)
 
 /* Instead of operands. */
 #define SELECTING O(SELECTED), O(EVERY), O(DRY_RUN)
@@ -46,7 +49,8 @@
 /* Rows for listing, showing and deleting one kind of object; KIND takes the options of the list. */
 #define KIND(noun_, operand_, what_, plural_, ...)                                            \
 	COMMAND(noun_, "ls", "", "List " plural_, RUN(list), OPTIONS(O(LABEL), __VA_ARGS__)), \
-		COMMAND(noun_, "show", operand_, "Show one " what_, RUN(show))
+		COMMAND(noun_, "show", operand_, "Show one " what_,                           \
+			ACT("GET", vbd_ctl_object_put_full))
 #define CANCEL(noun_, operand_, plural_)                                                    \
 	COMMAND(noun_, "cancel", "[" operand_ "]...", "Stop running " plural_, RUN(cancel), \
 		OPTIONS(SELECTING))
@@ -85,7 +89,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OPTIONS(O(LABEL), LIST_OPTIONS)),
 	SHORT("show", "connections", "show", "CONNECTION",
 		"Show one connection: QP, counters, timeline, why it ended",
-		.run = vbd_ctl_connection_show),
+		ACT("GET", vbd_ctl_put_connection)),
 	SHORT("connect", "connections", "create", "HOST:PORT", "Connect to a listener",
 		.members = "dst_addr,dst_port", .run = vbd_ctl_connect,
 		.text = "Waits until the connection is established or has failed. HOST is an "
@@ -97,21 +101,23 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			O(TOS), PRIVATE_DATA_OPTIONS, QP_OPTIONS O(NO_WAIT))),
 	COMMAND("connections", "prepare", "[NAME]",
 		"Create a queue pair that is brought up by hand", .members = "name",
-		.run = vbd_ctl_prepare,
+		ACT("POST", vbd_ctl_put_connection_state), .fixed = "bringup=manual",
 		.text = "Prints the values for the peer. Give the peer's values with `verbsctl "
 			"connections remote`.",
 		OPTIONS(O(QP_TYPE), O(SERVICE), O(DEVICE), O(PORT_NUM), O(GID_INDEX), O(PKEY_INDEX),
 			O(SL), O(PSN), O(INITIAL_STATE), QP_OPTIONS)),
 	COMMAND("connections", "remote", "CONNECTION",
 		"Give a queue pair its peer's values, and move it to RTR and RTS",
-		.run = vbd_ctl_remote,
+		.run = vbd_ctl_remote, .method = "POST", .tail = "/remote",
+		.put = vbd_ctl_put_connection_state,
 		.text = "Needs --from URL#CONNECTION, which asks the peer's verbsd, or the peer's "
 			"values. Waits\nuntil the queue pair is in the state, or can't get there.",
 		OPTIONS(O(FROM), O(PEER_TOKEN_FILE), O(GID), O(LID), O(QPN), O(PSN), O(MTU), O(SL),
 			O(BRING_TO), O(NO_WAIT))),
 	COMMAND("connections", "qp-state", "CONNECTION STATE",
 		"Move a queue pair that is brought up by hand to another state",
-		.members = "- state", .run = vbd_ctl_qp_state,
+		.members = "- state", ACT("POST", vbd_ctl_put_connection_state),
+		.tail = "/qp_state",
 		.text = "The states are RESET, INIT, RTR, RTS, SQD and ERR. Waits until the queue "
 			"pair is in the\nstate, or can't get there.",
 		OPTIONS(O(NO_WAIT))),
@@ -119,7 +125,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.run = vbd_ctl_connection_accept,
 		OPTIONS(O(NAME), O(SERVICE), PRIVATE_DATA_OPTIONS, O(NO_WAIT))),
 	SHORT("reject", "connections", "reject", "CONNECTION...", "Reject waiting connect requests",
-		.run = vbd_ctl_connection_reject, OPTIONS(O(REJECT_REASON), PRIVATE_DATA_OPTIONS)),
+		ACT("POST", vbd_ctl_put_connection_state), .tail = "/reject",
+		OPTIONS(O(REJECT_REASON), PRIVATE_DATA_OPTIONS)),
 	SHORT("send", "connections", "send", "CONNECTION [TEXT]", "Send one message",
 		.run = vbd_ctl_send,
 		.text = "The message is TEXT, the bytes of --file, standard input if TEXT is -, or "
@@ -140,13 +147,14 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	RM("connections", "CONNECTION", "Disconnect if still open, and delete the record",
 		.alias = "rm"),
 	SHORT("explain", "connections", "explain", "CONNECTION",
-		"Say what happened to a connection, why, and what to do", .run = vbd_ctl_explain,
+		"Say what happened to a connection, why, and what to do",
+		ACT("GET", vbd_ctl_put_explanation), .tail = "/explain",
 		.text = "`verbsctl glossary show NAME` explains the codes and names in it, and\n"
 			"`verbsctl reachability show HOST[:PORT]` a connection that is not made "
 			"yet."),
 	COMMAND("connections", "timeline", "CONNECTION",
 		"Print what a connection did, call by call, in milliseconds",
-		.run = vbd_ctl_connection_timeline),
+		ACT("GET", vbd_ctl_put_timeline), .tail = "/timeline"),
 	SHORT("history", "connections", "history", "",
 		"List ended connections, the latest first, and why they ended",
 		.run = vbd_ctl_history, OPTIONS(O(HISTORY_SORT), O(LIMIT))),
@@ -157,19 +165,19 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OPTIONS(O(TOP_INTERVAL), O(TOP_SORT), O(FILTER), O(ALL))),
 	KIND("listeners", "LISTENER", "listener", "listeners", LIST_OPTIONS),
 	SHORT("listen", "listeners", "create", "ADDR[:PORT]", "Listen for connections",
-		.members = "addr,port", RUN(create),
+		.members = "addr,port", CREATE,
 		.text = "ADDR is numeric; 0.0.0.0 or [::] means every RDMA device. Without a port "
 			"the kernel\npicks one. The options describe what accepted connections "
 			"get.",
 		OPTIONS(O(LABELS), O(NAME), O(KEEP_OBJECT), O(SHARE), O(SERVICE), O(ACCEPT),
 			O(ACCEPT_TIMEOUT), GATE_OPTIONS, O(BACKLOG), O(DEVICE), O(TOS),
 			O(REUSE_ADDR), O(V6_ONLY), PRIVATE_DATA_OPTIONS, QP_OPTIONS)),
-	COMMAND("listeners", "set", "LISTENER", "Change how a listener accepts from now on",
-		RUN(set), OPTIONS(O(ACCEPT), O(ACCEPT_TIMEOUT), GATE_OPTIONS)),
+	COMMAND("listeners", "set", "LISTENER", "Change how a listener accepts from now on", SET,
+		OPTIONS(O(ACCEPT), O(ACCEPT_TIMEOUT), GATE_OPTIONS)),
 	WAIT("listeners", "LISTENER", "listening"),
 	RM("listeners", "LISTENER", "Stop listening; accepted connections stay"),
 	KIND("buffers", "BUFFER", "buffer", "buffers", LIST_OPTIONS),
-	COMMAND("buffers", "create", "[NAME]", "Register memory", .members = "name", RUN(create),
+	COMMAND("buffers", "create", "[NAME]", "Register memory", .members = "name", CREATE,
 		.text = "Needs --size. Peers can't reach the memory unless --access allows it.",
 		OPTIONS(O(LABELS), O(KEEP_OBJECT), O(SHARE), O(SIZE), O(ACCESS), O(KIND),
 			O(PAGE_SIZE), O(DEVICE), O(PD), O(RELAXED), O(ON_DEMAND))),
@@ -197,7 +205,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	KIND("windows", "WINDOW", "memory window", "memory windows", LIST_OPTIONS),
 	COMMAND("windows", "create", "[NAME]",
 		"Open a part of a buffer to peers, until the window is deleted", .members = "name",
-		RUN(create),
+		CREATE,
 		.text = "Needs --buffer, created with --access mw_bind and all access of the "
 			"window, "
 			"and --connection.",
@@ -208,24 +216,25 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	KIND("transfers", "TRANSFER", "transfer", "transfers", LIST_OPTIONS),
 	SHORT("write", "transfers", "write", "CONNECTION",
 		"Write a local buffer into the peer's memory (RDMA write)", .members = "connection",
-		.run = vbd_ctl_transfer_create, .text = ONE_SIDED_TEXT,
+		.fixed = "op=write", .run = vbd_ctl_transfer_create, .text = ONE_SIDED_TEXT,
 		OPTIONS(ONE_SIDED_OPTIONS, O(IMM))),
 	SHORT("read", "transfers", "read", "CONNECTION",
 		"Read the peer's memory into a local buffer (RDMA read)", .members = "connection",
-		.run = vbd_ctl_transfer_create, .text = ONE_SIDED_TEXT, OPTIONS(ONE_SIDED_OPTIONS)),
+		.fixed = "op=read", .run = vbd_ctl_transfer_create, .text = ONE_SIDED_TEXT,
+		OPTIONS(ONE_SIDED_OPTIONS)),
 	COMMAND("transfers", "fetch-add", "CONNECTION",
 		"Add to eight bytes of the peer's memory, and print the old value",
-		.members = "connection", .run = vbd_ctl_transfer_create,
+		.members = "connection", .fixed = "op=fetch_add", .run = vbd_ctl_transfer_create,
 		.text = "Needs --add and the peer's memory.\n" REMOTE_TEXT,
 		OPTIONS(REMOTE_OPTIONS, O(ADD), O(TIMEOUT), O(NO_WAIT))),
 	COMMAND("transfers", "compare-swap", "CONNECTION",
 		"Replace eight bytes of the peer's memory if they have the expected value",
-		.members = "connection", .run = vbd_ctl_transfer_create,
+		.members = "connection", .fixed = "op=compare_swap", .run = vbd_ctl_transfer_create,
 		.text = "Needs --compare, --swap and the peer's memory.\n" REMOTE_TEXT
 			"\nPrints the old value; if that is --compare, it has been replaced.",
 		OPTIONS(REMOTE_OPTIONS, O(COMPARE), O(SWAP), O(TIMEOUT), O(NO_WAIT))),
 	COMMAND("transfers", "recv", "CONNECTION", "Receive one message into buffers",
-		.members = "connection", .run = vbd_ctl_transfer_create,
+		.members = "connection", .fixed = "op=recv", .run = vbd_ctl_transfer_create,
 		.text = "The connection's service must be none: then the client posts all "
 			"receives.",
 		OPTIONS(O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), O(TIMEOUT), O(NO_WAIT))),
@@ -248,7 +257,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	KIND("faults", "FAULT", "fault, and how often it has fired", "faults that are injected",
 		O(SORT), O(LIMIT)),
 	COMMAND("faults", "create", "EFFECT", "Inject a fault, to test how programs recover",
-		.members = "effect", RUN(create),
+		.members = "effect", CREATE,
 		.text = "EFFECT is hold_receives, delay_completions (with --delay), "
 			"drop_completions, qp_error,\nrefuse_accepts or fail_call (with --call). "
 			"verbsd must have fault_injection in its\nconfiguration.",
@@ -266,7 +275,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		"Delete batches; their established connections stay"),
 	KIND("probes", "PROBE", "probe", "probes", LIST_OPTIONS),
 	COMMAND("probes", "create", "CONNECTION", "Measure round trips over a connection",
-		.members = "connection", RUN(create),
+		.members = "connection", CREATE,
 		.text = "Runs until it is cancelled. Its kind is rping where the connection's "
 			"service is\nrping_client and the peer runs `rping -s`; otherwise ack.",
 		OPTIONS(O(LABELS), PROBE_OPTIONS, O(NO_WAIT))),
@@ -282,7 +291,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	RM("probes", "PROBE", "Delete probes; running ones are stopped"),
 	KIND("benchmarks", "BENCHMARK", "benchmark", "benchmarks", LIST_OPTIONS),
 	COMMAND("benchmarks", "create", "CONNECTION", "Start to measure rate and latency",
-		.members = "connection", .run = vbd_ctl_benchmark_create,
+		.members = "connection", .run = vbd_ctl_benchmark_create, .method = "POST",
+		.put = vbd_ctl_object_put_brief,
 		.text = "Takes the options of `verbsctl benchmarks run`. The benchmark stays until "
 			"it is deleted.",
 		OPTIONS(O(LABELS), BENCH_OPTIONS, O(NO_WAIT))),
@@ -298,7 +308,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	RM("benchmarks", "BENCHMARK", "Delete benchmarks; running ones are stopped"),
 	KIND("ud-endpoints", "ENDPOINT", "datagram endpoint", "datagram endpoints", LIST_OPTIONS),
 	COMMAND("ud-endpoints", "create", "[NAME]", "Create an unreliable-datagram queue pair",
-		.members = "name", RUN(create),
+		.members = "name", CREATE,
 		.text = "With --addr and --port, peers can find it by `verbsctl ud-peers resolve`.",
 		OPTIONS(O(LABELS), O(ADDR), O(PORT), O(SERVICE), O(DEVICE), O(PORT_NUM),
 			O(GID_INDEX), O(PKEY_INDEX), O(QKEY), O(PSN), PRIVATE_DATA_OPTIONS,
@@ -314,11 +324,11 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	KIND("ud-peers", "PEER", "peer of a datagram endpoint", "peers of datagram endpoints",
 		LIST_OPTIONS),
 	COMMAND("ud-peers", "resolve", "HOST:PORT", "Ask a peer's CM for its queue pair (SIDR)",
-		.members = "dst_addr,dst_port", RUN(create), .text = "Needs --endpoint.",
+		.members = "dst_addr,dst_port", CREATE, .text = "Needs --endpoint.",
 		OPTIONS(O(NAME), O(ENDPOINT), PRIVATE_DATA_OPTIONS, O(TIMEOUT), O(NO_WAIT))),
 	COMMAND("ud-peers", "create", "[NAME]",
 		"Create a peer from known values, or from the sender of a message",
-		.members = "name", RUN(create),
+		.members = "name", CREATE,
 		.text = "Needs --endpoint, and --gid or --lid with --qpn and --qkey, or --message.",
 		OPTIONS(O(LABELS), O(ENDPOINT), O(GID), O(LID), O(QPN), O(QKEY), O(SL),
 			O(GID_INDEX), O(PEER_MESSAGE))),
@@ -327,34 +337,33 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	KIND("multicast-memberships", "GROUP", "membership of a multicast group",
 		"memberships of multicast groups", LIST_OPTIONS),
 	COMMAND("multicast-memberships", "create", "[NAME]", "Join a multicast group",
-		.members = "name", RUN(create), .text = "Needs --endpoint and --addr.",
+		.members = "name", CREATE, .text = "Needs --endpoint and --addr.",
 		OPTIONS(O(LABELS), O(ENDPOINT), O(ADDR), O(GROUP_MODE), O(TIMEOUT), O(NO_WAIT))),
 	WAIT("multicast-memberships", "GROUP", "joined"),
 	RM("multicast-memberships", "GROUP", "Leave multicast groups"),
 	KIND("pds", "PD", "protection domain", "protection domains", O(SORT), O(LIMIT)),
-	COMMAND("pds", "create", "[NAME]", "Create a protection domain", .members = "name",
-		RUN(create), OPTIONS(O(LABELS), O(DEVICE))),
+	COMMAND("pds", "create", "[NAME]", "Create a protection domain", .members = "name", CREATE,
+		OPTIONS(O(LABELS), O(DEVICE))),
 	RM("pds", "PD", "Delete protection domains"),
 	KIND("cqs", "CQ", "completion queue", "completion queues", O(SORT), O(LIMIT)),
-	COMMAND("cqs", "create", "[NAME]", "Create a completion queue", .members = "name",
-		RUN(create),
+	COMMAND("cqs", "create", "[NAME]", "Create a completion queue", .members = "name", CREATE,
 		OPTIONS(O(LABELS), O(DEVICE), O(DEPTH_CQE), O(MODERATION_COUNT),
 			O(MODERATION_PERIOD))),
-	COMMAND("cqs", "set", "CQ", "Resize a completion queue, or change its moderation", RUN(set),
+	COMMAND("cqs", "set", "CQ", "Resize a completion queue, or change its moderation", SET,
 		OPTIONS(O(DEPTH_CQE), O(MODERATION_COUNT), O(MODERATION_PERIOD))),
 	RM("cqs", "CQ", "Delete completion queues"),
 	KIND("srqs", "SRQ", "shared receive queue", "shared receive queues", O(SORT), O(LIMIT)),
 	COMMAND("srqs", "create", "[NAME]", "Create a shared receive queue", .members = "name",
-		RUN(create),
+		CREATE,
 		OPTIONS(O(LABELS), O(DEVICE), O(PD), O(CQ), O(SRQ_DEPTH), O(SRQ_RECV_SIZE),
 			O(SRQ_LIMIT))),
-	COMMAND("srqs", "set", "SRQ", "Change the limit below which receives are posted again",
-		RUN(set), OPTIONS(O(SRQ_LIMIT))),
+	COMMAND("srqs", "set", "SRQ", "Change the limit below which receives are posted again", SET,
+		OPTIONS(O(SRQ_LIMIT))),
 	RM("srqs", "SRQ", "Delete shared receive queues"),
 	COMMAND("devices", "ls", "", "List RDMA devices and their ports", RUN(list),
 		OPTIONS(LIST_OPTIONS)),
 	COMMAND("devices", "show", "DEVICE", "Show one device: ports, GIDs, limits, counters",
-		RUN(show)),
+		ACT("GET", vbd_ctl_object_put_full)),
 	COMMAND("events", "ls", "", "Print the event log; with -f also new events",
 		.run = vbd_ctl_events,
 		.text = "-f prints events from now on, after the last N events with -n N. It "
@@ -362,14 +371,14 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"events.",
 		OPTIONS(O(FOLLOW), O(LINES), O(AFTER), O(TYPE), O(CODE), O(OBJECT), O(SEVERITY))),
 	COMMAND("glossary", "ls", "", "List all names that `glossary show` explains",
-		.run = vbd_ctl_glossary),
+		ACT("GET", vbd_ctl_put_names)),
 	COMMAND("glossary", "show", "NAME",
 		"Say what a code, status, event or state means, and what to do",
-		.run = vbd_ctl_glossary,
+		ACT("GET", vbd_ctl_put_names),
 		.text = "For example IBV_WC_RETRY_EXC_ERR or rnr_exceeded."),
 	COMMAND("reachability", "show", "HOST[:PORT]",
 		"Say which device, route and GID a connection to a host would use",
-		.members = "dst_addr,dst_port", .run = vbd_ctl_reachability,
+		.members = "dst_addr,dst_port", ACT("GET", vbd_ctl_put_explanation),
 		.text = "Also says what would prevent the connection. Sends nothing to the host.",
 		OPTIONS(O(SRC), O(DEVICE))),
 	COMMAND("status", "show", "", "Show whether verbsd is ready, and your name and role",
@@ -381,9 +390,9 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "Needs the control role. Open connections stay.",
 		OPTIONS(O(DRAIN_DEADLINE), O(DRAIN_WAIT))),
 	SHORT("undrain", "daemon", "undrain", "", "Take the drain back: serve again",
-		.run = vbd_ctl_daemon_undrain, .text = "Needs the control role."),
+		ACT("DELETE", NULL), .text = "Needs the control role."),
 	COMMAND("config", "reload", "", "Read the configuration again, without a restart",
-		.run = vbd_ctl_config_reload,
+		ACT("POST", vbd_ctl_put_changes),
 		.text = "Needs the control role. A fault in a file leaves all as it was."),
 	COMMAND("version", "show", "", "Print the versions of verbsctl and of verbsd",
 		.run = vbd_ctl_version),

@@ -757,29 +757,40 @@ CTL_HTTP_TEST(test_http__what_may_pass_is_tried_again)
 		{VBD_CTL_ANSWERED, 503, true},
 	};
 
+	const struct vbd_ctl_http http = {.shown = (char *)"h:1"};
+
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
-		answer.outcome = cases[i].outcome;
-		answer.status = cases[i].status;
-		assert_int_equal(vbd_ctl_may_pass(&answer), cases[i].passes);
+		unsigned int pause_ms = 0;
+
+		answer = (struct vbd_ctl_answer){.outcome = cases[i].outcome,
+			.status = cases[i].status,
+			.why = (char *)"gone"};
+		assert_int_equal(vbd_ctl_retry(&pause_ms, &http, &answer), cases[i].passes);
+		assert_int_equal(pause_ms, cases[i].passes ? 250 : 0);
 	}
+	(void)printed();
 }
 
 CTL_HTTP_TEST(test_http__pauses_between_tries_double_up_to_five_seconds)
 {
 	static const unsigned int pauses_ms[] = {250, 500, 1000, 2000, 4000, 5000, 5000};
 	const struct vbd_ctl_http http = {.shown = (char *)"h:1"};
-	struct vbd_ctl_retry retry = {0};
+	const struct vbd_ctl_answer refused = {
+		.outcome = VBD_CTL_UNREACHABLE, .why = (char *)"refused"};
+	const struct vbd_ctl_answer busy = {.outcome = VBD_CTL_ANSWERED, .status = 503};
+	const struct vbd_ctl_answer good = {.outcome = VBD_CTL_ANSWERED, .status = 200};
+	unsigned int pause_ms = 0;
 
-	assert_false(vbd_ctl_retry_over(&retry, &http));
+	assert_false(vbd_ctl_retry(&pause_ms, &http, &good));
 	for (size_t i = 0; i < VBD_ARRAY_LEN(pauses_ms); i++)
-		vbd_ctl_retry_wait(&retry, &http, i ? "later" : "refused");
+		assert_true(vbd_ctl_retry(&pause_ms, &http, i ? &busy : &refused));
 	assert_int_equal(test.n_pauses, VBD_ARRAY_LEN(pauses_ms));
 	assert_memory_equal(test.pauses_ms, pauses_ms, sizeof(pauses_ms));
-	assert_true(vbd_ctl_retry_over(&retry, &http));
-	assert_false(vbd_ctl_retry_over(&retry, &http));
+	assert_false(vbd_ctl_retry(&pause_ms, &http, &good));
+	assert_false(vbd_ctl_retry(&pause_ms, &http, &good));
 	assert_string_equal(printed(), "verbsctl: lost verbsd at h:1: refused; trying again\n"
 				       "verbsctl: verbsd at h:1 is back\n");
-	vbd_ctl_retry_wait(&retry, &http, NULL);
+	assert_true(vbd_ctl_retry(&pause_ms, &http, &busy));
 	assert_int_equal(test.pauses_ms[7], 250);
 	assert_string_equal(
 		printed(), "verbsctl: lost verbsd at h:1: it can't answer now; trying again\n");

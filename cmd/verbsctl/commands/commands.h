@@ -26,8 +26,15 @@ const struct vbd_ctl_noun *vbd_ctl_noun_row(const char *noun);
 typedef void vbd_ctl_command(struct vbd_ctl *ctl);
 
 /* Commands for objects of every kind (object.c). The row of a command names its kind. */
-vbd_ctl_command vbd_ctl_object_list, vbd_ctl_object_show, vbd_ctl_object_create, vbd_ctl_object_set,
-	vbd_ctl_object_cancel, vbd_ctl_object_rm, vbd_ctl_object_wait;
+vbd_ctl_command vbd_ctl_object_list, vbd_ctl_object_act, vbd_ctl_object_cancel, vbd_ctl_object_rm,
+	vbd_ctl_object_wait;
+
+/**
+ * vbd_ctl_object_send - send the request of the command's row, and print the answer
+ * @ref:  the object; NULL: the collection
+ * @body: for POST and PATCH
+ */
+void vbd_ctl_object_send(struct vbd_ctl *ctl, const char *ref, json_t *body);
 
 /** vbd_ctl_each_or_selected - call @one for each operand; with --label instead, one request to
  * "/v1/objects" with @tail for all objects of the kind with the labels */
@@ -38,36 +45,24 @@ void vbd_ctl_each_or_selected(
  * itself */
 char *vbd_ctl_object_path(const struct vbd_ctl *ctl, const char *tail);
 
-/** vbd_ctl_object_get - GET what is behind the object of the first operand, and print it; @tail: ""
- * for the object itself */
-void vbd_ctl_object_get(struct vbd_ctl *ctl, const char *tail, vbd_ctl_put_fn put);
-
-/** vbd_ctl_object_post - create an object of the command's kind from @body, and print it */
-void vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body);
-
-/** vbd_ctl_object_put_full - print all of an object of the command's kind */
-void vbd_ctl_object_put_full(struct vbd_ctl *ctl, json_t *object);
-
-/** vbd_ctl_object_put_brief - print a sentence about an object of the command's kind, or all of it
- * if the kind has no sentence */
-void vbd_ctl_object_put_brief(struct vbd_ctl *ctl, json_t *object);
-
-/** vbd_ctl_object_put_state - print state and end of an object of the command's kind */
-void vbd_ctl_object_put_state(struct vbd_ctl *ctl, json_t *object);
+/* Functions of rows that print an answer: all of an object of the command's kind; a sentence about
+ * it, or all if the kind has none; its state and end; all members. The others are for one command.
+ */
+typedef void vbd_ctl_put(struct vbd_ctl *ctl, json_t *answer);
+vbd_ctl_put vbd_ctl_object_put_full, vbd_ctl_object_put_brief, vbd_ctl_object_put_state,
+	vbd_ctl_put_connection, vbd_ctl_put_connection_state, vbd_ctl_put_timeline,
+	vbd_ctl_put_explanation, vbd_ctl_put_names, vbd_ctl_put_changes;
 
 /** vbd_ctl_object_tell_failures - print the `failures` of a batch or selection, from index @first
  * on, as errors */
 void vbd_ctl_object_tell_failures(const json_t *batch, size_t first);
 
 /* The others. */
-vbd_ctl_command vbd_ctl_status, vbd_ctl_version, vbd_ctl_daemon_drain, vbd_ctl_daemon_undrain,
-	vbd_ctl_config_reload, vbd_ctl_connect, vbd_ctl_history, vbd_ctl_connection_accept,
-	vbd_ctl_connection_reject, vbd_ctl_connection_timeline, vbd_ctl_connection_close,
-	vbd_ctl_prepare, vbd_ctl_remote, vbd_ctl_qp_state, vbd_ctl_connection_show,
+vbd_ctl_command vbd_ctl_status, vbd_ctl_version, vbd_ctl_daemon_drain, vbd_ctl_connect,
+	vbd_ctl_history, vbd_ctl_connection_accept, vbd_ctl_connection_close, vbd_ctl_remote,
 	vbd_ctl_buffer_put, vbd_ctl_buffer_get, vbd_ctl_buffer_map, vbd_ctl_buffer_sum,
 	vbd_ctl_send, vbd_ctl_recv, vbd_ctl_transfer_create, vbd_ctl_probe, vbd_ctl_batch_create,
-	vbd_ctl_bench, vbd_ctl_benchmark_create, vbd_ctl_events, vbd_ctl_explain, vbd_ctl_glossary,
-	vbd_ctl_reachability, vbd_ctl_top;
+	vbd_ctl_bench, vbd_ctl_benchmark_create, vbd_ctl_events, vbd_ctl_top;
 
 /** vbd_ctl_connect_many - make connections alike: a batch, to which `count` and `labels` move from
  * @connection, the body of a request for one */
@@ -101,13 +96,13 @@ void vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body);
 void vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, json_t *body);
 
 /**
- * vbd_ctl_transfer_set_remote - find the peer's memory from the options, and add `remote` to @body
- * @access: access that the peer must have granted, "remote_write"
+ * vbd_ctl_transfer_set_remote - find the peer's memory from the options, and add `remote` to @body,
+ * which has `op`
  *
  * Checks access and length if the peer's verbsd describes the memory: the peer's device could only
  * refuse by breaking the connection. Blocks for that request. Prints the error and ends with
  * VBD_CTL_USAGE if the options name the memory in no way or in two, else with VBD_CTL_FAILED.
  */
-void vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *access, json_t *body);
+void vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, json_t *body);
 
 #endif

@@ -15,7 +15,7 @@ static void put_for_peer(const json_t *connection)
 		"--qpn {manual.local.qpn:text} --mtu {manual.local.port_mtu_bytes}");
 }
 
-static void put_state(struct vbd_ctl *ctl, json_t *connection)
+void vbd_ctl_put_connection_state(struct vbd_ctl *ctl, json_t *connection)
 {
 	vbd_ctl_object_put_state(ctl, connection);
 	if (vbd_ctl_json_at(connection, "manual.local"))
@@ -33,7 +33,8 @@ static void establish(struct vbd_ctl *ctl, const char *path, const json_t *body)
 	if (wait && !vbd_ctl_json_is(connection, "state", "established"))
 		vbd_ctl_end(
 			vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(CONNECTIONS, connection)));
-	vbd_ctl_answer_put(ctl, connection, wait ? vbd_ctl_object_put_brief : put_state);
+	vbd_ctl_answer_put(
+		ctl, connection, wait ? vbd_ctl_object_put_brief : vbd_ctl_put_connection_state);
 }
 
 void vbd_ctl_connect(struct vbd_ctl *ctl)
@@ -51,43 +52,15 @@ void vbd_ctl_connection_accept(struct vbd_ctl *ctl)
 	establish(ctl, vbd_ctl_object_path(ctl, "/accept"), vbd_ctl_args_body(&ctl->args));
 }
 
-/* POSTs a command to a connection, and prints the connection's new state. @body may be NULL. */
-static void post_command(
-	struct vbd_ctl *ctl, const char *ref, const char *verb, const json_t *body, int wait_s)
-{
-	vbd_ctl_call_put(ctl, "POST", vbd_ctl_path(CONNECTIONS, ref, verb), body,
-		vbd_ctl_unless_no_wait(ctl, wait_s), put_state);
-}
-
-static void reject_one(struct vbd_ctl *ctl, const char *ref)
-{
-	json_t *body = vbd_ctl_args_body(&ctl->args);
-
-	/* Without options the request has no body. */
-	post_command(ctl, ref, "/reject", json_object_size(body) ? body : NULL, VBD_CTL_NO_WAIT);
-}
-
-void vbd_ctl_connection_reject(struct vbd_ctl *ctl)
-{
-	vbd_ctl_each(ctl, reject_one);
-}
-
 static void close_one(struct vbd_ctl *ctl, const char *ref)
 {
-	post_command(ctl, ref, "/close", NULL, VBD_CTL_END_WAIT_S);
+	vbd_ctl_call_put(ctl, "POST", vbd_ctl_path(CONNECTIONS, ref, "/close"), NULL,
+		vbd_ctl_unless_no_wait(ctl, VBD_CTL_END_WAIT_S), vbd_ctl_put_connection_state);
 }
 
 void vbd_ctl_connection_close(struct vbd_ctl *ctl)
 {
 	vbd_ctl_each_or_selected(ctl, "POST", "/-/cancel", close_one);
-}
-
-void vbd_ctl_prepare(struct vbd_ctl *ctl)
-{
-	json_t *body = vbd_ctl_args_body(&ctl->args);
-
-	vbd_ctl_json_set(body, "bringup", json_string("manual"));
-	vbd_ctl_call_put(ctl, "POST", CONNECTIONS, body, VBD_CTL_NO_WAIT, put_state);
 }
 
 /* Completes @body with `manual.local` of the peer's connection; members that came from options
@@ -114,13 +87,7 @@ void vbd_ctl_remote(struct vbd_ctl *ctl)
 
 	if (from)
 		add_peer_local(ctl, from, body);
-	post_command(ctl, ctl->args.operands[0], "/remote", body, VBD_CTL_WAIT_MAX_S);
-}
-
-void vbd_ctl_qp_state(struct vbd_ctl *ctl)
-{
-	post_command(ctl, ctl->args.operands[0], "/qp_state", vbd_ctl_args_body(&ctl->args),
-		VBD_CTL_WAIT_MAX_S);
+	vbd_ctl_object_send(ctl, ctl->args.operands[0], body);
 }
 
 static void put_entries(const json_t *timeline)
@@ -197,7 +164,7 @@ void vbd_ctl_connection_put(
 }
 
 /* The timeline is a resource of its own. A connection without one is printed all the same. */
-static void put_with_timeline(struct vbd_ctl *ctl, json_t *connection)
+void vbd_ctl_put_connection(struct vbd_ctl *ctl, json_t *connection)
 {
 	const char *path = vbd_ctl_path_of(CONNECTIONS, connection);
 
@@ -206,20 +173,10 @@ static void put_with_timeline(struct vbd_ctl *ctl, json_t *connection)
 	put_timeline(vbd_ctl_get_quietly(ctl, vbd_ctl_format("%s/timeline", path)));
 }
 
-void vbd_ctl_connection_show(struct vbd_ctl *ctl)
-{
-	vbd_ctl_object_get(ctl, "", put_with_timeline);
-}
-
-static void put_timeline_alone(struct vbd_ctl *ctl, json_t *timeline)
+void vbd_ctl_put_timeline(struct vbd_ctl *ctl, json_t *timeline)
 {
 	(void)ctl;
 	put_entries(timeline);
-}
-
-void vbd_ctl_connection_timeline(struct vbd_ctl *ctl)
-{
-	vbd_ctl_object_get(ctl, "/timeline", put_timeline_alone);
 }
 
 void vbd_ctl_history(struct vbd_ctl *ctl)
@@ -235,7 +192,7 @@ void vbd_ctl_history(struct vbd_ctl *ctl)
 
 /* --- explain, glossary, reachability --------------------------------------------------------- */
 
-static void put_names(struct vbd_ctl *ctl, json_t *page)
+void vbd_ctl_put_names(struct vbd_ctl *ctl, json_t *page)
 {
 	const json_t *items = vbd_ctl_json_at(page, "items");
 
@@ -248,29 +205,8 @@ static void put_names(struct vbd_ctl *ctl, json_t *page)
 	}
 }
 
-void vbd_ctl_glossary(struct vbd_ctl *ctl)
-{
-	const char *path = ctl->args.operand_count
-				   ? vbd_ctl_path("/v1/glossary", ctl->args.operands[0], "")
-				   : "/v1/glossary";
-
-	vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_names);
-}
-
-static void put_explanation(struct vbd_ctl *ctl, json_t *explanation)
+void vbd_ctl_put_explanation(struct vbd_ctl *ctl, json_t *explanation)
 {
 	(void)ctl;
 	put_explained(explanation);
-}
-
-void vbd_ctl_explain(struct vbd_ctl *ctl)
-{
-	vbd_ctl_object_get(ctl, "/explain", put_explanation);
-}
-
-void vbd_ctl_reachability(struct vbd_ctl *ctl)
-{
-	vbd_ctl_call_put(ctl, "GET",
-		vbd_ctl_format("/v1/reachability%s", vbd_ctl_args_query(&ctl->args, '?')), NULL,
-		VBD_CTL_NO_WAIT, put_explanation);
 }

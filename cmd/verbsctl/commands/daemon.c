@@ -92,7 +92,7 @@ void vbd_ctl_version(struct vbd_ctl *ctl)
 	vbd_ctl_end(exit_status);
 }
 
-static void put_changes(struct vbd_ctl *ctl, json_t *changes)
+void vbd_ctl_put_changes(struct vbd_ctl *ctl, json_t *changes)
 {
 	const char *name;
 	json_t *value;
@@ -107,11 +107,6 @@ static void put_changes(struct vbd_ctl *ctl, json_t *changes)
 		put_all(ctl, changes);
 	else
 		puts("no key and no caller has changed");
-}
-
-void vbd_ctl_config_reload(struct vbd_ctl *ctl)
-{
-	vbd_ctl_call_put(ctl, "POST", "/v1/reload", NULL, VBD_CTL_NO_WAIT, put_changes);
 }
 
 /* The server ends a wait of its own accord: ask again. */
@@ -136,9 +131,4 @@ void vbd_ctl_daemon_drain(struct vbd_ctl *ctl)
 	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DRAIN_WAIT))
 		drain = wait_until_drained(ctl, drain);
 	vbd_ctl_answer_put(ctl, drain, put_all);
-}
-
-void vbd_ctl_daemon_undrain(struct vbd_ctl *ctl)
-{
-	(void)vbd_ctl_call(ctl, "DELETE", "/v1/drain", NULL, VBD_CTL_NO_WAIT);
 }

@@ -14,7 +14,7 @@ struct reader {
 	bool follows;
 	const char *after; /* place in the log behind which to read on, as the daemon named it */
 	uint64_t seen;	   /* number of the newest event of the pages so far; 0 before any */
-	struct vbd_ctl_retry retry;
+	unsigned int pause_ms; /* before the next attempt; 0 while the server answers */
 };
 
 /* The detail of an event, and the state that the event led to unless detail or type have it. */
@@ -169,14 +169,10 @@ static void follow_once(struct reader *reader)
 	uint64_t asked_ns = vbd_clock_mono_ns();
 	const struct vbd_ctl_answer answer = vbd_ctl_http_perform(&ctl->http, &request);
 
-	if (vbd_ctl_may_pass(&answer)) {
-		vbd_ctl_retry_wait(&reader->retry, &ctl->http,
-			answer.outcome == VBD_CTL_ANSWERED ? NULL : answer.why);
+	if (vbd_ctl_retry(&reader->pause_ms, &ctl->http, &answer))
 		return;
-	}
 	if (answer.status != 200 || !answer.json)
 		vbd_ctl_http_fail(&ctl->http, &answer);
-	(void)vbd_ctl_retry_over(&reader->retry, &ctl->http);
 	put_page(reader, answer.json, asked_ns);
 }
 

@@ -99,25 +99,17 @@ void vbd_ctl_probe(struct vbd_ctl *ctl)
 
 /* --- bench ----------------------------------------------------------------------------------- */
 
-static const char *benchmark_op(const struct vbd_ctl_args *args)
-{
-	if (vbd_ctl_args_has(args, VBD_CTL_OPT_BENCH_OP))
-		return args->text[VBD_CTL_OPT_BENCH_OP];
-	return vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE) ||
-			       vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR)
-		       ? "write"
-		       : "send";
-}
-
 static json_t *benchmark_body(struct vbd_ctl *ctl)
 {
-	const char *op = benchmark_op(&ctl->args);
-	json_t *body = vbd_ctl_args_body(&ctl->args);
+	const struct vbd_ctl_args *args = &ctl->args;
+	bool far = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE) ||
+		   vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR);
+	json_t *body = vbd_ctl_args_body(args);
 
-	vbd_ctl_json_set(body, "op", json_string(op));
-	if (strcmp(op, "send") != 0)
-		vbd_ctl_transfer_set_remote(
-			ctl, strcmp(op, "read") == 0 ? "remote_read" : "remote_write", body);
+	if (!vbd_ctl_json_at(body, "op"))
+		vbd_ctl_json_set(body, "op", json_string(far ? "write" : "send"));
+	if (!vbd_ctl_json_is(body, "op", "send"))
+		vbd_ctl_transfer_set_remote(ctl, body);
 	return body;
 }
 
@@ -128,5 +120,5 @@ void vbd_ctl_bench(struct vbd_ctl *ctl)
 
 void vbd_ctl_benchmark_create(struct vbd_ctl *ctl)
 {
-	vbd_ctl_object_post(ctl, benchmark_body(ctl));
+	vbd_ctl_object_send(ctl, NULL, benchmark_body(ctl));
 }

@@ -100,12 +100,15 @@ const struct vbd_ctl_noun vbd_ctl_nouns[] = {
 			   "GUID=node_guid FIRMWARE=fw_ver ERROR=error.detail"},
 	{.noun = "events", .what = "the event log"},
 	{.noun = "glossary",
-		.what = "codes, statuses, events and states, and what to do about them"},
-	{.noun = "reachability", .what = "device, route and GID of a connection before it is made"},
+		.what = "codes, statuses, events and states, and what to do about them",
+		.collection = "/v1/glossary"},
+	{.noun = "reachability",
+		.what = "device, route and GID of a connection before it is made",
+		.collection = "/v1/reachability"},
 	{.noun = "status",
 		.what = "whether verbsd is ready and takes on work, and your name and role"},
-	{.noun = "daemon", .what = "the drain of verbsd"},
-	{.noun = "config", .what = "the configuration of verbsd"},
+	{.noun = "daemon", .what = "the drain of verbsd", .collection = "/v1/drain"},
+	{.noun = "config", .what = "the configuration of verbsd", .collection = "/v1/reload"},
 	{.noun = "version", .what = "the versions of verbsctl and of verbsd"},
 	{.noun = "completion", .what = "scripts that complete command lines in a shell"},
 };
@@ -158,16 +161,6 @@ char *vbd_ctl_object_path(const struct vbd_ctl *ctl, const char *tail)
 	return vbd_ctl_path(ctl->args.kind->collection, ctl->args.operands[0], tail);
 }
 
-void vbd_ctl_object_get(struct vbd_ctl *ctl, const char *tail, vbd_ctl_put_fn put)
-{
-	vbd_ctl_call_put(ctl, "GET", vbd_ctl_object_path(ctl, tail), NULL, VBD_CTL_NO_WAIT, put);
-}
-
-void vbd_ctl_object_show(struct vbd_ctl *ctl)
-{
-	vbd_ctl_object_get(ctl, "", vbd_ctl_object_put_full);
-}
-
 /* Resolving a peer and joining a group take time, and have --no-wait. */
 static int action_wait_s(const struct vbd_ctl *ctl)
 {
@@ -176,25 +169,46 @@ static int action_wait_s(const struct vbd_ctl *ctl)
 		       : VBD_CTL_NO_WAIT;
 }
 
-void vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body)
+void vbd_ctl_object_send(struct vbd_ctl *ctl, const char *ref, json_t *body)
 {
-	vbd_ctl_call_put(ctl, "POST", ctl->args.kind->collection, body, action_wait_s(ctl),
-		vbd_ctl_object_put_brief);
+	const struct vbd_ctl_command *command = ctl->args.command;
+	const char *tail = command->tail ? command->tail : "";
+	const char *collection = ctl->args.kind->collection;
+	const char *query = "";
+	json_t *answer;
+
+	if (strcmp(command->method, "GET") == 0)
+		query = vbd_ctl_args_query(&ctl->args, '?');
+	/* Without options a request that makes nothing has no body. */
+	if (*command->method != 'P' ||
+		(json_object_size(body) == 0 && (ref || !command->option_count)))
+		body = NULL;
+	answer = vbd_ctl_call(ctl, command->method,
+		ref ? vbd_ctl_path(collection, ref, tail)
+		    : vbd_ctl_format("%s%s%s", collection, tail, query),
+		body, action_wait_s(ctl));
+	if (command->put)
+		vbd_ctl_answer_put(ctl, answer, command->put);
 }
 
-void vbd_ctl_object_create(struct vbd_ctl *ctl)
-{
-	vbd_ctl_object_post(ctl, vbd_ctl_args_body(&ctl->args));
-}
-
-void vbd_ctl_object_set(struct vbd_ctl *ctl)
+static void act_on_one(struct vbd_ctl *ctl, const char *ref)
 {
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 
-	if (json_object_size(body) == 0)
+	if (json_object_size(body) == 0 && strcmp(ctl->args.command->method, "PATCH") == 0)
 		vbd_ctl_refuse(&ctl->args, "needs an option with a new value");
-	vbd_ctl_call_put(ctl, "PATCH", vbd_ctl_object_path(ctl, ""), body, action_wait_s(ctl),
-		vbd_ctl_object_put_brief);
+	vbd_ctl_object_send(ctl, ref, body);
+}
+
+void vbd_ctl_object_act(struct vbd_ctl *ctl)
+{
+	const struct vbd_ctl_command *command = ctl->args.command;
+
+	if (strstr(command->usage, "..."))
+		vbd_ctl_each(ctl, act_on_one);
+	act_on_one(ctl, *command->usage && (!command->members || *command->members == '-')
+				? ctl->args.operands[0]
+				: NULL);
 }
 
 static void rm_one(struct vbd_ctl *ctl, const char *ref)

@@ -125,7 +125,15 @@ static void set_remote(const char *remote, const json_t *buffer, const char *acc
 	set_member(body, "remote.size_bytes", buffer, "size_bytes");
 }
 
-void vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *access, json_t *body)
+/* The access that the peer must have granted. */
+static const char *access_for(const char *op)
+{
+	if (strcmp(op, "read") == 0)
+		return "remote_read";
+	return strncmp(op, "write", strlen("write")) == 0 ? "remote_write" : "remote_atomic";
+}
+
+void vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, json_t *body)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
 	bool addr = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR);
@@ -135,38 +143,21 @@ void vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *access, json_t
 	if (remote ? addr || rkey : !addr || !rkey)
 		vbd_ctl_refuse(args, "needs --remote, or --remote-addr and --remote-rkey instead");
 	if (remote)
-		set_remote(remote, fetch_remote(ctl, remote), access, body);
+		set_remote(remote, fetch_remote(ctl, remote),
+			access_for(vbd_ctl_json_text(body, "op")), body);
 }
-
-/* By the verb of the command. */
-static const struct {
-	const char *verb, *op;
-	const char
-		*access; /* that the peer must have granted; NULL: no memory of the peer is used */
-	bool local;	 /* memory of this side is used; atomics move eight bytes, for which the
-			  * server has room itself */
-} ops[] = {
-	{"write", "write", "remote_write", true},
-	{"read", "read", "remote_read", true},
-	{"fetch-add", "fetch_add", "remote_atomic", false},
-	{"compare-swap", "compare_swap", "remote_atomic", false},
-	{"recv", "recv", NULL, true},
-};
 
 void vbd_ctl_transfer_create(struct vbd_ctl *ctl)
 {
 	json_t *body = vbd_ctl_args_body(&ctl->args);
-	const char *op;
-	size_t i = 0;
 
-	while (strcmp(ops[i].verb, ctl->args.command->verb) != 0)
-		i++;
-	op = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM) ? "write_imm" : ops[i].op;
-	vbd_ctl_json_set(body, "op", json_string(op));
-	if (ops[i].local)
+	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM))
+		vbd_ctl_json_set(body, "op", json_string("write_imm"));
+	/* An atomic moves eight bytes, for which the server has room itself. */
+	if (vbd_ctl_takes(&ctl->args, VBD_CTL_OPT_BUFFER))
 		vbd_ctl_transfer_set_local(&ctl->args, body);
-	if (ops[i].access)
-		vbd_ctl_transfer_set_remote(ctl, ops[i].access, body);
+	if (vbd_ctl_takes(&ctl->args, VBD_CTL_OPT_REMOTE))
+		vbd_ctl_transfer_set_remote(ctl, body);
 	vbd_ctl_transfer_run(ctl, TRANSFERS, body);
 }
 

@@ -209,8 +209,13 @@ static void set_operand(const struct vbd_ctl_args *args, json_t *body, const cha
 json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args)
 {
 	const struct vbd_ctl_command *command = args->command;
+	const char *value = command->fixed ? strchr(command->fixed, '=') : NULL;
 	json_t *body = vbd_ctl_json_new();
 
+	if (value)
+		vbd_ctl_json_set(body,
+			vbd_ctl_format("%.*s", (int)(value - command->fixed), command->fixed),
+			json_string(value + 1));
 	for (size_t i = 0; i < command->option_count; i++) {
 		enum vbd_ctl_opt opt = command->options[i];
 		const char *member = opt_specs[opt].member;

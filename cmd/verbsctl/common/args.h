@@ -312,11 +312,17 @@ struct vbd_ctl_command {
 	const char *usage; /* operands: "BUFFER FILE"; [X] may be left out, X... may be repeated */
 	const char *alias; /* the short form of both words, or NULL */
 	const char *members; /* members that the operands set, one word each; NULL for none */
+	const char *fixed;   /* "op=write": a member that the command sets; NULL for none */
 	const char *summary;
 	const char *text; /* text that --help adds, or NULL */
 	enum vbd_ctl_opt options[VBD_CTL_OPTIONS_MAX];
 	size_t option_count;
 	void (*run)(struct vbd_ctl *ctl);
+	/* A command of one request (vbd_ctl_object_act()). */
+	const char *method;
+	const char *tail; /* behind the path of the object, which is the first operand, or of the
+			   * collection, if the operands are members of the request */
+	void (*put)(struct vbd_ctl *ctl, json_t *answer); /* prints the answer; NULL: nothing */
 };
 
 /* A parsed command line. Texts point into argv. */
@@ -365,8 +371,8 @@ bool vbd_ctl_is_word(const char *words, const char *word);
 _Noreturn void vbd_ctl_refuse(const struct vbd_ctl_args *args, const char *fmt, ...)
 	VBD_PRINTF(2, 3);
 
-/** vbd_ctl_args_body - build a request body from the options and operands that have a member;
- * prints that an operand is malformed, and ends */
+/** vbd_ctl_args_body - build a request body from the options and operands that have a member, and
+ * from what is fixed; prints that an operand is malformed, and ends */
 json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args);
 
 /**

@@ -339,32 +339,30 @@ void vbd_ctl_slow_down(uint64_t asked_ns)
 		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
 }
 
-bool vbd_ctl_may_pass(const struct vbd_ctl_answer *answer)
+static bool may_pass(const struct vbd_ctl_answer *answer)
 {
 	if (answer->outcome == VBD_CTL_ANSWERED)
 		return answer->status >= 500 || answer->status == 429;
 	return answer->outcome != VBD_CTL_STOPPED;
 }
 
-void vbd_ctl_retry_wait(
-	struct vbd_ctl_retry *retry, const struct vbd_ctl_http *http, const char *why)
+bool vbd_ctl_retry(unsigned int *pause_ms, const struct vbd_ctl_http *http,
+	const struct vbd_ctl_answer *answer)
 {
-	if (retry->pause_ms == 0) {
-		vbd_ctl_note("lost verbsd at %s: %s; trying again", http->shown,
-			why ? why : "it can't answer now");
-		retry->pause_ms = FIRST_MS;
-	}
-	vbd_ctl_pause_ms(retry->pause_ms);
-	retry->pause_ms *= 2;
-	if (retry->pause_ms > LAST_MS)
-		retry->pause_ms = LAST_MS;
-}
+	bool passes = may_pass(answer);
 
-bool vbd_ctl_retry_over(struct vbd_ctl_retry *retry, const struct vbd_ctl_http *http)
-{
-	if (retry->pause_ms == 0)
-		return false;
-	retry->pause_ms = 0;
-	vbd_ctl_note("verbsd at %s is back", http->shown);
-	return true;
+	if (!passes && *pause_ms)
+		vbd_ctl_note("verbsd at %s is back", http->shown);
+	if (passes && !*pause_ms)
+		vbd_ctl_note("lost verbsd at %s: %s; trying again", http->shown,
+			answer->outcome == VBD_CTL_ANSWERED ? "it can't answer now" : answer->why);
+	if (!passes)
+		*pause_ms = 0;
+	else if (!*pause_ms)
+		*pause_ms = FIRST_MS;
+	else
+		*pause_ms = *pause_ms < LAST_MS / 2 ? 2 * *pause_ms : LAST_MS;
+	if (passes)
+		vbd_ctl_pause_ms(*pause_ms);
+	return passes;
 }

@@ -23,9 +23,9 @@ struct vbd_ctl {
 /* A kind of object, or something else that commands are about. */
 struct vbd_ctl_noun {
 	const char *noun;
-	const char *what; /* explanation for --help */
+	const char *what;	/* explanation for --help */
+	const char *collection; /* path: "/v1/buffers"; NULL for none */
 	/* The others are for a kind of object; NULL for something else. */
-	const char *collection; /* path: "/v1/buffers" */
 	const char *kind;	/* name of one object: "buffer" */
 	const char *columns;	/* of the list (vbd_ctl_table_put()) */
 	const char *brief;	/* about a new or changed object (vbd_ctl_fill()); NULL: in full */
@@ -134,26 +134,14 @@ void vbd_ctl_pause_ms(unsigned int ms);
  * the monotonic clock, was answered too early for a long poll */
 void vbd_ctl_slow_down(uint64_t asked_ns);
 
-/* The retries of a command that runs until interrupted; initialize to zero. vbd_ctl_retry_wait()
- * prints the first failure, and pauses longer each time. */
-struct vbd_ctl_retry {
-	unsigned int pause_ms; /* before the next attempt; 0 while the server answers */
-};
-
 /**
- * vbd_ctl_may_pass - whether a later attempt may succeed: the server is away, stopping or
- * overloaded
+ * vbd_ctl_retry - whether a later attempt may succeed: the server is away, stopping or overloaded
+ * @pause_ms: pause before the next attempt; 0 while the server answers, and before the first call
+ *
+ * Then prints the first failure, and sleeps, longer each time. Otherwise says that the server is
+ * back, if it was away.
  */
-bool vbd_ctl_may_pass(const struct vbd_ctl_answer *answer);
-
-/**
- * vbd_ctl_retry_wait - sleep until the next attempt
- * @why: reason of vbd_ctl_http_perform(); NULL if the server answered with an error
- */
-void vbd_ctl_retry_wait(
-	struct vbd_ctl_retry *retry, const struct vbd_ctl_http *http, const char *why);
-
-/** vbd_ctl_retry_over - the server answers: if it was away, say that it is back, and return true */
-bool vbd_ctl_retry_over(struct vbd_ctl_retry *retry, const struct vbd_ctl_http *http);
+bool vbd_ctl_retry(unsigned int *pause_ms, const struct vbd_ctl_http *http,
+	const struct vbd_ctl_answer *answer);
 
 #endif
