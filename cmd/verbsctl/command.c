@@ -148,16 +148,16 @@ struct getopt_tables {
 	char shorts[2 + 3 * VBD_CTL_OPT_END + 1];
 };
 
-static void tables_add(struct getopt_tables *tables, const enum vbd_ctl_opt *opts, size_t count)
+static void tables_add(struct getopt_tables *tables, const enum vbd_ctl_opt *opts)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opts[i]);
+	for (; *opts; opts++) {
+		const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(*opts);
 		struct option *row = &tables->longs[tables->count++];
 		size_t len = strlen(tables->shorts);
 
 		row->name = spec->name;
 		row->has_arg = spec->kind == VBD_CTL_KIND_FLAG ? no_argument : required_argument;
-		row->val = LONG_BASE + (int)opts[i];
+		row->val = LONG_BASE + (int)*opts;
 		if (!spec->letter)
 			continue;
 		tables->shorts[len] = spec->letter;
@@ -248,8 +248,8 @@ static void read_options(struct vbd_ctl_args *args, int argc, char **argv, const
 	memcpy(tables.shorts, mode, strlen(mode));
 	/* getopt_long(3) takes the first of two options of one name: -o of `buffers get`. */
 	if (args->command)
-		tables_add(&tables, args->command->options, args->command->option_count);
-	tables_add(&tables, vbd_ctl_common_options, vbd_ctl_common_option_count);
+		tables_add(&tables, args->command->options);
+	tables_add(&tables, vbd_ctl_common_options);
 	opterr = 0;
 	optind = 0; /* getopt_long(3): 0 also resets its internal state */
 	while ((answer = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {

@@ -17,9 +17,8 @@
 extern const struct vbd_ctl_command vbd_ctl_commands[];
 extern const size_t vbd_ctl_command_count;
 
-/* Options that every command takes. */
+/* Options that every command takes; NONE ends them. */
 extern const enum vbd_ctl_opt vbd_ctl_common_options[];
-extern const size_t vbd_ctl_common_option_count;
 
 /** vbd_ctl_command_row - the row of a noun and a verb; NULL if there is none */
 const struct vbd_ctl_command *vbd_ctl_command_row(const char *noun, const char *verb);

@@ -27,7 +27,7 @@ struct line {
 	const struct vbd_ctl_command *command;
 	const char *noun;	  /* the noun, until its verb comes */
 	size_t operands;	  /* number of operands before @last */
-	enum vbd_ctl_opt pending; /* the option whose value @last is; END for none */
+	enum vbd_ctl_opt pending; /* the option whose value @last is; NONE for none */
 };
 
 /* The shell evaluates the line later, and the server chose these names: offer only names without
@@ -45,23 +45,26 @@ static void offer_word(const struct line *line, const char *word)
 		puts(word);
 }
 
-/* The option at index @i of the command's options and the common ones; END behind the last. */
+/* The option at index @i of the command's options and the common ones; NONE behind the last. */
 static enum vbd_ctl_opt option_at(const struct line *line, size_t i)
 {
-	size_t own = line->command ? line->command->option_count : 0;
+	const enum vbd_ctl_opt *opts = line->command ? line->command->options : NULL;
 
-	if (i < own)
-		return line->command->options[i];
-	i -= own;
-	return i < vbd_ctl_common_option_count ? vbd_ctl_common_options[i] : VBD_CTL_OPT_END;
+	for (; opts && *opts; opts++) {
+		if (i-- == 0)
+			return *opts;
+	}
+	for (opts = vbd_ctl_common_options; *opts && i; opts++)
+		i--;
+	return *opts;
 }
 
-/* The option with this name or letter; END if there is none. */
+/* The option with this name or letter; NONE if there is none. */
 static enum vbd_ctl_opt find_option(const struct line *line, const char *word)
 {
 	enum vbd_ctl_opt opt;
 
-	for (size_t i = 0; (opt = option_at(line, i)) != VBD_CTL_OPT_END; i++) {
+	for (size_t i = 0; (opt = option_at(line, i)); i++) {
 		const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opt);
 
 		if (strncmp(word, "--", 2) == 0 ? strcmp(word + 2, spec->name) == 0
@@ -77,16 +80,15 @@ static void parse_word(struct line *line, size_t i)
 	char *word = line->words[i];
 	size_t used;
 
-	if (line->pending != VBD_CTL_OPT_END) {
+	if (line->pending) {
 		line->ctl->args.text[line->pending] = word;
-		line->pending = VBD_CTL_OPT_END;
+		line->pending = VBD_CTL_OPT_NONE;
 		return;
 	}
 	if (word[0] == '-' && word[1]) {
 		line->pending = find_option(line, word);
-		if (line->pending != VBD_CTL_OPT_END &&
-			vbd_ctl_opt_spec(line->pending)->kind == VBD_CTL_KIND_FLAG)
-			line->pending = VBD_CTL_OPT_END;
+		if (line->pending && vbd_ctl_opt_spec(line->pending)->kind == VBD_CTL_KIND_FLAG)
+			line->pending = VBD_CTL_OPT_NONE;
 		return;
 	}
 	if (line->noun) {
@@ -115,7 +117,7 @@ static void offer_options(const struct line *line)
 {
 	enum vbd_ctl_opt opt;
 
-	for (size_t i = 0; (opt = option_at(line, i)) != VBD_CTL_OPT_END; i++)
+	for (size_t i = 0; (opt = option_at(line, i)); i++)
 		offer_word(line, vbd_ctl_format("--%s", vbd_ctl_opt_spec(opt)->name));
 }
 
@@ -188,7 +190,6 @@ void vbd_ctl_complete(struct vbd_ctl *ctl)
 		.words = ctl->args.operands,
 		.count = ctl->args.operand_count - 1,
 		.last = ctl->args.operands[ctl->args.operand_count - 1],
-		.pending = VBD_CTL_OPT_END,
 	};
 
 	discard_stderr();
@@ -196,7 +197,7 @@ void vbd_ctl_complete(struct vbd_ctl *ctl)
 		parse_word(&line, i);
 	vbd_ctl_open(ctl);
 	ctl->http.patience_s = PATIENCE_S;
-	if (line.pending != VBD_CTL_OPT_END)
+	if (line.pending)
 		offer_values(&line, vbd_ctl_opt_spec(line.pending)->placeholder);
 	else if (*line.last == '-')
 		offer_options(&line);

@@ -12,19 +12,21 @@
 
 static bool has_option(const struct vbd_ctl_command *command, const char *name)
 {
-	for (size_t i = 0; command && i < command->option_count; i++) {
-		if (strcmp(vbd_ctl_opt_spec(command->options[i])->name, name) == 0)
+	const enum vbd_ctl_opt *opt = command ? command->options : NULL;
+
+	for (; opt && *opt; opt++) {
+		if (strcmp(vbd_ctl_opt_spec(*opt)->name, name) == 0)
 			return true;
 	}
 	return false;
 }
 
 /* Prints options, but none that @hidden_by replaces by its own option of that name. */
-static void put_options(FILE *out, const enum vbd_ctl_opt *opts, size_t count,
-	const struct vbd_ctl_command *hidden_by)
+static void put_options(
+	FILE *out, const enum vbd_ctl_opt *opts, const struct vbd_ctl_command *hidden_by)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opts[i]);
+	for (; *opts; opts++) {
+		const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(*opts);
 		char *left;
 
 		if (has_option(hidden_by, spec->name))
@@ -122,9 +124,9 @@ static void help_of_command(const struct vbd_ctl_command *command, FILE *out)
 	fprintf(out, "\n%s.\n", command->summary);
 	if (command->text)
 		fprintf(out, "\n%s\n", command->text);
-	if (command->option_count) {
+	if (*command->options) {
 		fputs("\nOptions:\n", out);
-		put_options(out, command->options, command->option_count, NULL);
+		put_options(out, command->options, NULL);
 	}
 }
 
@@ -138,7 +140,7 @@ static void print_help(const struct vbd_ctl_args *args, FILE *out)
 	else
 		help_of_all(out);
 	fputs("\nCommon options:\n", out);
-	put_options(out, vbd_ctl_common_options, vbd_ctl_common_option_count, args->command);
+	put_options(out, vbd_ctl_common_options, args->command);
 	if (!args->command && !args->noun)
 		fputs("\nEnvironment: VERBSD_URL, VERBSD_TOKEN, VERBSD_TOKEN_FILE, VERBSD_CA,\n"
 		      "VERBSD_CERT, VERBSD_KEY, VERBSD_PEER_TOKEN, VERBSD_PEER_TOKEN_FILE, "

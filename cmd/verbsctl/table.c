@@ -6,9 +6,7 @@
 
 #define O(sym) VBD_CTL_OPT_##sym
 
-#define OPTIONS(...)              \
-	.options = {__VA_ARGS__}, \
-	.option_count = sizeof((enum vbd_ctl_opt[]){__VA_ARGS__}) / sizeof(enum vbd_ctl_opt)
+#define OPTIONS(...) .options = {__VA_ARGS__}
 
 /* The options of a queue pair, each followed by a comma. */
 #define QP_OPTIONS	     VBD_CTL_QP_OPT_MAP(VBD_CTL_OPT_ROW)
@@ -77,8 +75,7 @@
 	"`verbsctl transfers cancel ID` does."
 
 const enum vbd_ctl_opt vbd_ctl_common_options[] = {O(SERVER), O(TOKEN_FILE), O(CA), O(CERT), O(KEY),
-	O(INSECURE), O(JSON), O(FORMAT), O(HELP), O(VERSION)};
-const size_t vbd_ctl_common_option_count = VBD_ARRAY_LEN(vbd_ctl_common_options);
+	O(INSECURE), O(JSON), O(FORMAT), O(HELP), O(VERSION), O(NONE)};
 
 const struct vbd_ctl_command vbd_ctl_commands[] = {
 	SHORT("ls", "connections", "ls", "", "List connections", RUN(list),

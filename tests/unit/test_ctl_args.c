@@ -10,14 +10,12 @@ static const struct vbd_ctl_command commands[] = {
 		.usage = "CONNECTION",
 		.members = "connection",
 		.options = {VBD_CTL_OPT_BUFFER, VBD_CTL_OPT_TIMEOUT, VBD_CTL_OPT_REMOTE,
-			VBD_CTL_OPT_REMOTE_RKEY},
-		.option_count = 4},
+			VBD_CTL_OPT_REMOTE_RKEY}},
 	{.noun = "connections",
 		.verb = "create",
 		.usage = "HOST:PORT",
 		.members = "dst_addr,dst_port",
-		.options = {VBD_CTL_OPT_SQ_DEPTH},
-		.option_count = 1},
+		.options = {VBD_CTL_OPT_SQ_DEPTH}},
 };
 
 static void assert_setter(size_t command, const char *name, const char *wanted)

@@ -342,9 +342,9 @@ TEST(test_counters__bytes_count_once_and_on_their_side)
 		"100}, \"write_imm\": {\"bytes\": 1000}, \"recv\": {\"bytes\": 10000}, \"read\": "
 		"{\"bytes\": 100000}, \"fetch_add\": {\"bytes\": 8}}");
 
-	assert_int_equal(vbd_ctl_sent_bytes(counters), 1111);
-	assert_int_equal(vbd_ctl_received_bytes(counters), 110000);
-	assert_int_equal(vbd_ctl_sent_bytes(NULL), 0);
+	assert_int_equal(vbd_ctl_payload_bytes(counters, VBD_CTL_SENDS), 1111);
+	assert_int_equal(vbd_ctl_payload_bytes(counters, VBD_CTL_RECEIVES), 110000);
+	assert_int_equal(vbd_ctl_payload_bytes(NULL, VBD_CTL_SENDS), 0);
 }
 
 /* --- cells ----------------------------------------------------------------------------------- */

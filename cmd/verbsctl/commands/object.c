@@ -180,8 +180,7 @@ void vbd_ctl_object_send(struct vbd_ctl *ctl, const char *ref, json_t *body)
 	if (strcmp(command->method, "GET") == 0)
 		query = vbd_ctl_args_query(&ctl->args, '?');
 	/* Without options a request that makes nothing has no body. */
-	if (*command->method != 'P' ||
-		(json_object_size(body) == 0 && (ref || !command->option_count)))
+	if (*command->method != 'P' || (json_object_size(body) == 0 && (ref || !*command->options)))
 		body = NULL;
 	answer = vbd_ctl_call(ctl, command->method,
 		ref ? vbd_ctl_path(collection, ref, tail)

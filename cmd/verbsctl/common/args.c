@@ -50,8 +50,8 @@ bool vbd_ctl_is_word(const char *words, const char *word)
 
 bool vbd_ctl_takes(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 {
-	for (size_t i = 0; i < args->command->option_count; i++) {
-		if (args->command->options[i] == opt)
+	for (const enum vbd_ctl_opt *own = args->command->options; *own; own++) {
+		if (*own == opt)
 			return true;
 	}
 	return false;
@@ -69,8 +69,8 @@ static char *find_setter(const struct vbd_ctl_command *command, const char *memb
 		if (vbd_ctl_is_word(members, member))
 			return vbd_ctl_word(command->usage, i);
 	}
-	for (size_t i = 0; i < command->option_count; i++) {
-		const struct vbd_ctl_opt_spec *spec = &opt_specs[command->options[i]];
+	for (const enum vbd_ctl_opt *opt = command->options; *opt; opt++) {
+		const struct vbd_ctl_opt_spec *spec = &opt_specs[*opt];
 		const char *own = spec->member ? spec->member : "";
 
 		own += *own == '=';
@@ -216,12 +216,11 @@ json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args)
 		vbd_ctl_json_set(body,
 			vbd_ctl_format("%.*s", (int)(value - command->fixed), command->fixed),
 			json_string(value + 1));
-	for (size_t i = 0; i < command->option_count; i++) {
-		enum vbd_ctl_opt opt = command->options[i];
-		const char *member = opt_specs[opt].member;
+	for (const enum vbd_ctl_opt *opt = command->options; *opt; opt++) {
+		const char *member = opt_specs[*opt].member;
 
-		if (args->text[opt] && member && *member != '=')
-			vbd_ctl_json_set(body, member, option_as_json(args, opt));
+		if (args->text[*opt] && member && *member != '=')
+			vbd_ctl_json_set(body, member, option_as_json(args, *opt));
 	}
 	for (size_t i = 0; command->members && i < args->operand_count; i++) {
 		const char *word = vbd_ctl_word(command->usage, i);

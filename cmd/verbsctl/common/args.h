@@ -287,10 +287,10 @@ enum vbd_ctl_kind {
 		"id|name|state|peer|device|sent/s|recv/s|ops/s|cq|rtt|rtt99|sent|recv|end_code",   \
 		NULL, "sort by this column")
 
-#define VBD_CTL_OPTIONS_MAX 40 /* options of one command */
+#define VBD_CTL_OPTIONS_MAX 48 /* options of one command, and the end */
 
 #define VBD_CTL_OPT_ROW(sym, ...) VBD_CTL_OPT_##sym,
-enum vbd_ctl_opt { VBD_CTL_OPT_MAP(VBD_CTL_OPT_ROW) VBD_CTL_OPT_END };
+enum vbd_ctl_opt { VBD_CTL_OPT_NONE, VBD_CTL_OPT_MAP(VBD_CTL_OPT_ROW) VBD_CTL_OPT_END };
 
 /* One row of the map. */
 struct vbd_ctl_opt_spec {
@@ -314,9 +314,8 @@ struct vbd_ctl_command {
 	const char *members; /* members that the operands set, one word each; NULL for none */
 	const char *fixed;   /* "op=write": a member that the command sets; NULL for none */
 	const char *summary;
-	const char *text; /* text that --help adds, or NULL */
-	enum vbd_ctl_opt options[VBD_CTL_OPTIONS_MAX];
-	size_t option_count;
+	const char *text;			       /* text that --help adds, or NULL */
+	enum vbd_ctl_opt options[VBD_CTL_OPTIONS_MAX]; /* NONE ends them */
 	void (*run)(struct vbd_ctl *ctl);
 	/* A command of one request (vbd_ctl_object_act()). */
 	const char *method;

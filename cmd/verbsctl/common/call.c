@@ -57,18 +57,14 @@ void vbd_ctl_open(struct vbd_ctl *ctl)
 		.token_file_variable = "VERBSD_TOKEN_FILE",
 	};
 	const char *url = option_or_variable(ctl, VBD_CTL_OPT_SERVER, "VERBSD_URL");
-	bool absent = !url && access(SERVICE_SOCKET, F_OK) < 0;
 
 	/* A socket that refuses this user is asked all the same: its answer says more than that of
 	 * whoever listens on the loopback, which may be a tunnel to another host's verbsd. */
-	if (absent && access(SERVICE_FOLDER, F_OK) < 0 && access(CONFIG_FOLDER, F_OK) < 0) {
+	if (!url && access(SERVICE_FOLDER, F_OK) < 0 && access(CONFIG_FOLDER, F_OK) < 0)
 		url = DEFAULT_URL;
-		absent = false;
-	}
 	if (!url)
 		url = "unix:" SERVICE_SOCKET;
 	init_requests(ctl, &ctl->http, url, credentials);
-	ctl->http.absent = absent;
 }
 
 json_t *vbd_ctl_call(

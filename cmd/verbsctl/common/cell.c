@@ -166,20 +166,31 @@ static char *cell_time(const json_t *value)
 
 /* --- cells of several members ---------------------------------------------------------------- */
 
-/* Payload bytes of this side's completed sends and writes. */
-static char *cell_sent(const json_t *counters)
+uint64_t vbd_ctl_payload_bytes(const json_t *counters, const char *operations)
 {
-	if (!counters)
-		return dash();
-	return vbd_ctl_text_of_bytes(vbd_ctl_sent_bytes(counters));
+	json_t *all = (json_t *)counters; /* jansson's loop takes no const */
+	uint64_t sum = 0;
+	const char *operation;
+	json_t *of_one;
+
+	json_object_foreach(all, operation, of_one)
+	{
+		if (vbd_ctl_is_word(operations, operation))
+			sum += vbd_ctl_json_uint(of_one, "bytes");
+	}
+	return sum;
 }
 
-/* Payload bytes of this side's completed receives and reads. */
+static char *cell_sent(const json_t *counters)
+{
+	return counters ? vbd_ctl_text_of_bytes(vbd_ctl_payload_bytes(counters, VBD_CTL_SENDS))
+			: dash();
+}
+
 static char *cell_received(const json_t *counters)
 {
-	if (!counters)
-		return dash();
-	return vbd_ctl_text_of_bytes(vbd_ctl_received_bytes(counters));
+	return counters ? vbd_ctl_text_of_bytes(vbd_ctl_payload_bytes(counters, VBD_CTL_RECEIVES))
+			: dash();
 }
 
 /* Bytes of the transfer divided by its time on the wire. */

@@ -459,7 +459,7 @@ static void report_unreachable(const struct vbd_ctl_http *http, const char *why)
 {
 	bool refused = !http->unix_path && strcmp(why, strerror(ECONNREFUSED)) == 0;
 
-	if (http->absent)
+	if (http->unix_path && access(http->unix_path, F_OK) < 0 && errno == ENOENT)
 		vbd_ctl_note(
 			"can't reach verbsd: there is no %s; `systemctl status verbsd` says "
 			"whether the service runs; if `unix_socket` of its verbsd.yaml is another "

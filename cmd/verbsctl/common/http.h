@@ -27,7 +27,6 @@ struct vbd_ctl_credentials {
 struct vbd_ctl_http {
 	void *curl;	   /* CURL easy handle; keeps the connection open between requests */
 	char *shown;	   /* the address, for messages */
-	bool absent;	   /* the socket of the service is missing, for messages */
 	const char *asked; /* option and value that name the requested object; NULL: none */
 	char *base;	   /* "http://127.0.0.1:7480", without a slash at the end */
 	char *unix_path;   /* NULL for TCP */

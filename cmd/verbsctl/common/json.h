@@ -68,13 +68,4 @@ void vbd_ctl_json_put(FILE *out, const json_t *value);
 /** vbd_ctl_json_put_line - write @value to @out as JSON on one line, safe for a terminal */
 void vbd_ctl_json_put_line(FILE *out, const json_t *value);
 
-/**
- * vbd_ctl_sent_bytes - payload bytes of a connection's completed sends and writes
- * @counters: member "counters" of a connection; NULL counts as 0
- */
-uint64_t vbd_ctl_sent_bytes(const json_t *counters);
-
-/** vbd_ctl_received_bytes - payload bytes of a connection's completed receives and reads */
-uint64_t vbd_ctl_received_bytes(const json_t *counters);
-
 #endif

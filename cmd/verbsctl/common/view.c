@@ -312,18 +312,17 @@ void vbd_ctl_progress_update(
 
 	if (!progress->enabled || now_ns - progress->start_ns < FIRST_AFTER_NS)
 		return;
-	if (progress->shown && now_ns - progress->drawn_ns < REDRAW_NS)
+	if (progress->drawn_ns && now_ns - progress->drawn_ns < REDRAW_NS)
 		return;
-	progress->shown = true;
 	progress->drawn_ns = now_ns;
 	draw_progress(progress, done_bytes, total_bytes, now_ns - progress->start_ns);
 }
 
 void vbd_ctl_progress_fini(struct vbd_ctl_progress *progress)
 {
-	if (!progress->shown)
+	if (!progress->drawn_ns)
 		return;
-	progress->shown = false;
+	progress->drawn_ns = 0;
 	fputs("\r\033[K", stderr);
 	(void)fflush(stderr);
 }

@@ -29,6 +29,14 @@ char *vbd_ctl_cell_text(const json_t *value);
  */
 size_t vbd_ctl_cell_for(const char *name, vbd_ctl_cell_fn *ret_cell);
 
+/* The operations whose payload this side sends, or receives. */
+#define VBD_CTL_SENDS	 "send send_imm write write_imm"
+#define VBD_CTL_RECEIVES "recv read"
+
+/** vbd_ctl_payload_bytes - payload of the completed work requests of some operations
+ * @counters: member "counters" of a connection; NULL counts as 0 */
+uint64_t vbd_ctl_payload_bytes(const json_t *counters, const char *operations);
+
 /*
  * A value of an object in the form "path" or "path:format". Without a format the name decides
  * (vbd_ctl_cell_for()). Formats are bytes (1.5 MiB), count (0 if missing), endpoint, ms ("1.234"),
@@ -151,9 +159,8 @@ void vbd_ctl_problem_put(const struct vbd_ctl_args *args, json_t *problem);
 struct vbd_ctl_progress {
 	const char *what; /* borrowed */
 	bool enabled;
-	bool shown;
 	uint64_t start_ns;
-	uint64_t drawn_ns; /* time of the last drawing */
+	uint64_t drawn_ns; /* time of the last drawing; 0: none is to be seen */
 };
 
 /** vbd_ctl_progress_is_seen - whether standard error is a terminal that can show a bar */

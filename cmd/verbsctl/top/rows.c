@@ -86,8 +86,8 @@ static void set_totals(json_t *row)
 	json_object_foreach(counters, operation, of_one) completed +=
 		vbd_ctl_json_uint(of_one, "completed");
 	set_number(row, "top.completed", (double)completed);
-	set_number(row, "top.sent", (double)vbd_ctl_sent_bytes(counters));
-	set_number(row, "top.recv", (double)vbd_ctl_received_bytes(counters));
+	set_number(row, "top.sent", (double)vbd_ctl_payload_bytes(counters, VBD_CTL_SENDS));
+	set_number(row, "top.recv", (double)vbd_ctl_payload_bytes(counters, VBD_CTL_RECEIVES));
 }
 
 static void set_rates(json_t *row, const json_t *before, double seconds)

@@ -27,6 +27,7 @@ struct run {
 	bool knows_rtt;	    /* the server knows the member rtt */
 	bool refetch;	    /* a key changed what has to be fetched */
 
+	long status;	       /* of the last answer */
 	char *failure;	       /* of the last request; NULL for none */
 	uint64_t restarted_ns; /* when verbsd was restarted; 0: not yet */
 	uint64_t asked_ns;     /* start of the current request; 0 for none */
@@ -94,13 +95,13 @@ static void set_failure(struct run *run, const struct vbd_ctl_answer *answer)
 }
 
 /* GETs @path. Prints nothing: on an error sets run->failure and returns NULL. */
-static json_t *get_json(struct run *run, const char *path, long *ret_status)
+static json_t *get_json(struct run *run, const char *path)
 {
 	const struct vbd_ctl_request request = {
 		.method = "GET", .path = path, .idle = on_request_idle, .idle_arg = run};
 	const struct vbd_ctl_answer answer = vbd_ctl_http_perform(&run->ctl->http, &request);
 
-	*ret_status = answer.status;
+	run->status = answer.status;
 	if (answer.status == 200 && answer.json)
 		return answer.json;
 	set_failure(run, &answer);
@@ -117,8 +118,7 @@ static void set_json(json_t **owned, json_t *json)
 /* Fetches the counters of the daemon, whose server_id shows a restart. */
 static bool fetch_stats(struct run *run)
 {
-	long status;
-	json_t *stats = get_json(run, "/v1/stats", &status);
+	json_t *stats = get_json(run, "/v1/stats");
 	const char *before = vbd_ctl_json_text(run->top.stats, "server_id");
 	bool goes_on = before && vbd_ctl_json_is(stats, "server_id", before);
 
@@ -130,19 +130,18 @@ static bool fetch_stats(struct run *run)
 	if (goes_on)
 		return true;
 	vbd_ctl_top_take(&run->top, NULL, NULL, 0);
-	set_json(&run->top.index, get_json(run, "/v1", &status));
+	set_json(&run->top.index, get_json(run, "/v1"));
 	return run->top.index;
 }
 
 static json_t *get_list(struct run *run)
 {
 	const char *state = run->top.ended ? "&state=open,ended" : "&state=open";
-	long status;
 	char *path = vbd_ctl_format(
 		"/v1/connections" LIST_QUERY "%s%s", run->knows_rtt ? ",rtt" : "", state);
-	json_t *list = get_json(run, path, &status);
+	json_t *list = get_json(run, path);
 
-	if (list || status != 400 || !run->knows_rtt)
+	if (list || run->status != 400 || !run->knows_rtt)
 		return list;
 	/* An older daemon refuses the unknown member. */
 	run->knows_rtt = false;
@@ -151,10 +150,9 @@ static json_t *get_list(struct run *run)
 
 static bool fetch_list(struct run *run)
 {
-	long status;
 	json_t *list = get_list(run);
 	uint64_t at_ns = vbd_clock_mono_ns();
-	json_t *cqs = list ? get_json(run, CQ_PATH, &status) : NULL;
+	json_t *cqs = list ? get_json(run, CQ_PATH) : NULL;
 
 	if (!cqs)
 		return false;
@@ -169,16 +167,13 @@ static bool fetch_detail(struct run *run)
 {
 	uint64_t id = run->top.chosen;
 	char *path = vbd_ctl_format("/v1/connections/%llu", (unsigned long long)id);
-	long status;
-	json_t *connection = get_json(run, path, &status);
-	json_t *timeline =
-		connection ? get_json(run, vbd_ctl_format("%s/timeline", path), &status) : NULL;
-	json_t *explanation =
-		connection ? get_json(run, vbd_ctl_format("%s/explain", path), &status) : NULL;
+	json_t *connection = get_json(run, path);
+	json_t *timeline = connection ? get_json(run, vbd_ctl_format("%s/timeline", path)) : NULL;
+	json_t *explanation = connection ? get_json(run, vbd_ctl_format("%s/explain", path)) : NULL;
 	size_t text_len = 0;
 	FILE *out;
 
-	if (!explanation && status != 404)
+	if (!explanation && run->status != 404)
 		return false;
 	set_text(&run->detail, NULL);
 	out = vbd_ctl_must(open_memstream(&run->detail, &text_len));
