@@ -49,9 +49,11 @@
 	COMMAND(noun_, "ls", "", "List " plural_, RUN(list), OPTIONS(O(LABEL), __VA_ARGS__)), \
 		COMMAND(noun_, "show", operand_, "Show one " what_,                           \
 			ACT("GET", vbd_ctl_object_put_full))
-#define CANCEL(noun_, operand_, plural_)                                                    \
-	COMMAND(noun_, "cancel", "[" operand_ "]...", "Stop running " plural_, RUN(cancel), \
-		OPTIONS(SELECTING))
+#define CANCEL_BY(tail_, put_) \
+	RUN(cancel), .method = "POST", .tail = tail_, .put = put_, .wait_s = VBD_CTL_END_WAIT_S
+#define CANCEL(noun_, operand_, plural_)                                       \
+	COMMAND(noun_, "cancel", "[" operand_ "]...", "Stop running " plural_, \
+		CANCEL_BY("/cancel", vbd_ctl_object_put_state), OPTIONS(SELECTING))
 #define WAIT(noun_, operand_, state_, ...)                                                         \
 	COMMAND(noun_, "wait", operand_ "...", "Wait until " noun_ " are " state_, RUN(wait),      \
 		.text = "Exits with 3 when --timeout has passed, and with 1 when the state can't " \
@@ -138,8 +140,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"that are not text are printed as\n\"base64:...\".",
 		OPTIONS(RECV_OPTIONS)),
 	SHORT("close", "connections", "close", "[CONNECTION]...",
-		"Disconnect, and keep the record in the history", .run = vbd_ctl_connection_close,
-		OPTIONS(SELECTING, O(NO_WAIT))),
+		"Disconnect, and keep the record in the history",
+		CANCEL_BY("/close", vbd_ctl_put_connection_state), OPTIONS(SELECTING, O(NO_WAIT))),
 	WAIT("connections", "CONNECTION", "established", .alias = "wait"),
 	RM("connections", "CONNECTION", "Disconnect if still open, and delete the record",
 		.alias = "rm"),

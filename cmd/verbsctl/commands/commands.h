@@ -36,11 +36,6 @@ vbd_ctl_command vbd_ctl_object_list, vbd_ctl_object_act, vbd_ctl_object_cancel, 
  */
 void vbd_ctl_object_send(struct vbd_ctl *ctl, const char *ref, json_t *body);
 
-/** vbd_ctl_each_or_selected - call @one for each operand; with --label instead, one request to
- * "/v1/objects" with @tail for all objects of the kind with the labels */
-void vbd_ctl_each_or_selected(
-	struct vbd_ctl *ctl, const char *method, const char *tail, vbd_ctl_one_fn one);
-
 /** vbd_ctl_object_path - the path of the object of the first operand; @tail: "" for the object
  * itself */
 char *vbd_ctl_object_path(const struct vbd_ctl *ctl, const char *tail);
@@ -59,10 +54,10 @@ void vbd_ctl_object_tell_failures(const json_t *batch, size_t first);
 
 /* The others. */
 vbd_ctl_command vbd_ctl_status, vbd_ctl_version, vbd_ctl_daemon_drain, vbd_ctl_connect,
-	vbd_ctl_history, vbd_ctl_connection_accept, vbd_ctl_connection_close, vbd_ctl_remote,
-	vbd_ctl_buffer_put, vbd_ctl_buffer_get, vbd_ctl_buffer_map, vbd_ctl_buffer_sum,
-	vbd_ctl_send, vbd_ctl_recv, vbd_ctl_transfer_create, vbd_ctl_probe, vbd_ctl_batch_create,
-	vbd_ctl_bench, vbd_ctl_benchmark_create, vbd_ctl_events, vbd_ctl_top;
+	vbd_ctl_history, vbd_ctl_connection_accept, vbd_ctl_remote, vbd_ctl_buffer_put,
+	vbd_ctl_buffer_get, vbd_ctl_buffer_map, vbd_ctl_buffer_sum, vbd_ctl_send, vbd_ctl_recv,
+	vbd_ctl_transfer_create, vbd_ctl_probe, vbd_ctl_batch_create, vbd_ctl_bench,
+	vbd_ctl_benchmark_create, vbd_ctl_events, vbd_ctl_top;
 
 /** vbd_ctl_connect_many - make connections alike: a batch, to which `count` and `labels` move from
  * @connection, the body of a request for one */

@@ -52,17 +52,6 @@ void vbd_ctl_connection_accept(struct vbd_ctl *ctl)
 	establish(ctl, vbd_ctl_object_path(ctl, "/accept"), vbd_ctl_args_body(&ctl->args));
 }
 
-static void close_one(struct vbd_ctl *ctl, const char *ref)
-{
-	vbd_ctl_call_put(ctl, "POST", vbd_ctl_path(CONNECTIONS, ref, "/close"), NULL,
-		vbd_ctl_unless_no_wait(ctl, VBD_CTL_END_WAIT_S), vbd_ctl_put_connection_state);
-}
-
-void vbd_ctl_connection_close(struct vbd_ctl *ctl)
-{
-	vbd_ctl_each_or_selected(ctl, "POST", "/-/cancel", close_one);
-}
-
 /* Completes @body with `manual.local` of the peer's connection; members that came from options
  * stay. */
 static void add_peer_local(struct vbd_ctl *ctl, const char *from, json_t *body)

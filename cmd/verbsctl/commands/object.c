@@ -164,9 +164,12 @@ char *vbd_ctl_object_path(const struct vbd_ctl *ctl, const char *tail)
 /* Resolving a peer and joining a group take time, and have --no-wait. */
 static int action_wait_s(const struct vbd_ctl *ctl)
 {
-	return vbd_ctl_takes(&ctl->args, VBD_CTL_OPT_NO_WAIT)
-		       ? vbd_ctl_unless_no_wait(ctl, VBD_CTL_WAIT_MAX_S)
-		       : VBD_CTL_NO_WAIT;
+	int wait_s = ctl->args.command->wait_s;
+
+	if (!wait_s)
+		wait_s = vbd_ctl_takes(&ctl->args, VBD_CTL_OPT_NO_WAIT) ? VBD_CTL_WAIT_MAX_S
+									: VBD_CTL_NO_WAIT;
+	return vbd_ctl_unless_no_wait(ctl, wait_s);
 }
 
 void vbd_ctl_object_send(struct vbd_ctl *ctl, const char *ref, json_t *body)
@@ -224,14 +227,6 @@ static void rm_one(struct vbd_ctl *ctl, const char *ref)
 			ending ? vbd_ctl_cell_text(vbd_ctl_json_at(ending, "state")) : "gone");
 }
 
-static void cancel_one(struct vbd_ctl *ctl, const char *ref)
-{
-	const struct vbd_ctl_noun *kind = ctl->args.kind;
-
-	vbd_ctl_call_put(ctl, "POST", vbd_ctl_path(kind->collection, ref, "/cancel"), NULL,
-		kind->delete_wait_s, vbd_ctl_object_put_state);
-}
-
 /* --- objects selected by labels -------------------------------------------------------------- */
 
 void vbd_ctl_object_tell_failures(const json_t *batch, size_t first)
@@ -265,7 +260,10 @@ static void put_selected(struct vbd_ctl *ctl, json_t *selected)
 	vbd_ctl_line_put("failed", selected, "{failed}");
 }
 
-void vbd_ctl_each_or_selected(
+/* Calls @one for each operand; with --label or --all instead sends one request to "/v1/objects"
+ * with
+ * @tail for all objects of the kind that are selected. */
+static void each_or_selected(
 	struct vbd_ctl *ctl, const char *method, const char *tail, vbd_ctl_one_fn one)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
@@ -292,12 +290,12 @@ void vbd_ctl_each_or_selected(
 
 void vbd_ctl_object_cancel(struct vbd_ctl *ctl)
 {
-	vbd_ctl_each_or_selected(ctl, "POST", "/-/cancel", cancel_one);
+	each_or_selected(ctl, "POST", "/-/cancel", act_on_one);
 }
 
 void vbd_ctl_object_rm(struct vbd_ctl *ctl)
 {
-	vbd_ctl_each_or_selected(ctl, "DELETE", "", rm_one);
+	each_or_selected(ctl, "DELETE", "", rm_one);
 }
 
 /* --- wait ---------------------------------------------------------------------------------- */

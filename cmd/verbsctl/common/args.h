@@ -321,6 +321,7 @@ struct vbd_ctl_command {
 	const char *method;
 	const char *tail; /* behind the path of the object, which is the first operand, or of the
 			   * collection, if the operands are members of the request */
+	int wait_s;	  /* longest wait for the answer; 0: the longest there is, with --no-wait */
 	void (*put)(struct vbd_ctl *ctl, json_t *answer); /* prints the answer; NULL: nothing */
 };
 

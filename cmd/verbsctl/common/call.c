@@ -90,12 +90,6 @@ void vbd_ctl_answer_put(struct vbd_ctl *ctl, json_t *answer, vbd_ctl_put_fn put)
 		put(ctl, answer);
 }
 
-void vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path, const json_t *body,
-	int wait_s, vbd_ctl_put_fn put)
-{
-	vbd_ctl_answer_put(ctl, vbd_ctl_call(ctl, method, path, body, wait_s), put);
-}
-
 int vbd_ctl_unless_no_wait(const struct vbd_ctl *ctl, int wait_s)
 {
 	return vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT) ? VBD_CTL_NO_WAIT : wait_s;

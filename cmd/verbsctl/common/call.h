@@ -65,10 +65,6 @@ typedef void (*vbd_ctl_put_fn)(struct vbd_ctl *ctl, json_t *object);
 /** vbd_ctl_answer_put - print an answer: with --json as it is, else with @put */
 void vbd_ctl_answer_put(struct vbd_ctl *ctl, json_t *answer, vbd_ctl_put_fn put);
 
-/** vbd_ctl_call_put - send a request as vbd_ctl_call() does, and print its answer; blocks */
-void vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path, const json_t *body,
-	int wait_s, vbd_ctl_put_fn put);
-
 /** vbd_ctl_unless_no_wait - @wait_s, but VBD_CTL_NO_WAIT with --no-wait */
 int vbd_ctl_unless_no_wait(const struct vbd_ctl *ctl, int wait_s);
 
