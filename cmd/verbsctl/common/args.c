@@ -212,10 +212,6 @@ json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args)
 	const char *value = command->fixed ? strchr(command->fixed, '=') : NULL;
 	json_t *body = vbd_ctl_json_new();
 
-	if (value)
-		vbd_ctl_json_set(body,
-			vbd_ctl_format("%.*s", (int)(value - command->fixed), command->fixed),
-			json_string(value + 1));
 	for (const enum vbd_ctl_opt *opt = command->options; *opt; opt++) {
 		const char *member = opt_specs[*opt].member;
 
@@ -229,6 +225,10 @@ json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args)
 		if (member && word && *member != '-')
 			set_operand(args, body, word, member, args->operands[i]);
 	}
+	if (value)
+		vbd_ctl_json_set(body,
+			vbd_ctl_format("%.*s", (int)(value - command->fixed), command->fixed),
+			json_string(value + 1));
 	return body;
 }
 
