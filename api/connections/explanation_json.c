@@ -169,10 +169,11 @@ static void put_evidence(struct vbd_encoder *out, const char *name,
 
 	vbd_begin_array(out, name);
 	for (unsigned int i = 0; diagnosis && i < VBD_CLUE_COUNT; i++) {
-		if (diagnosis->evidence & VBD_CLUE_BIT(i))
-			vbd_put_sentence(out, NULL,
-				vbd_words_fill(vbd_clue_text((enum vbd_clue)i), facts, text,
-					sizeof(text)));
+		const char *clue = vbd_clue_text((enum vbd_clue)i);
+
+		if (diagnosis->evidence & VBD_CLUE_BIT(i) && *clue)
+			vbd_put_sentence(
+				out, NULL, vbd_words_fill(clue, facts, text, sizeof(text)));
 	}
 	vbd_end(out);
 }

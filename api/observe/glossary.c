@@ -81,8 +81,8 @@ static void put_entry_text(
 		vbd_put_text(out, name, words);
 		return;
 	}
-	for (words = vbd_words_usual(words, usual, sizeof(usual)); *words && len + 1 < sizeof(text);
-		words++) {
+	words = vbd_words_usual(words, 0, usual, sizeof(usual));
+	for (; *words && len + 1 < sizeof(text); words++) {
 		if (*words == '{' || *words == '}')
 			inside = *words == '{';
 		else

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clues: facts that speak for a cause or against it, or from which a finding follows.
- * X(SYMBOL, condition, text)
+ * Clues: facts that speak for a cause or against it, on which a part of its text depends, or from
+ * which a finding follows. X(SYMBOL, condition, text)
  *
  *   condition  an expression over the variables of vbd_clues_find()
- *   text       a clause without a full stop, with placeholders of rdma/diagnose/facts.h
+ *   text       a clause without a full stop, with placeholders of rdma/diagnose/words.h; "": the
+ *              clue is not told
  *
  * Any thread; pure.
  */
@@ -48,17 +49,13 @@
 	X(MTU_TOO_LARGE, routed && !facts->iwarp && netroute->mtu_bytes && facts->qp.path_mtu_bytes + HEADER_BYTES > netroute->mtu_bytes, \
 		"the path MTU is {path_mtu}, and {netdev} carries {route_mtu} with all headers") \
 	X(RNR_CAME, is_without_receive(incident), "the peer answered that it has no receive posted ({rnr_came} times)") \
-	X(RNR_TOLD, traces[VBD_TRACE_RNR_TOLD], \
-		"{device} answered peers that no receive is posted ({rnr_told} times)") \
-	X(NO_RECEIVE_LEFT, incident->no_receive_left, "no receive was posted here") \
-	X(GAPS, traces[VBD_TRACE_GAPS_SEEN] || traces[VBD_TRACE_GAPS_TOLD], "packets were missing ({gaps} times)") \
+	X(RNR_TOLD, is_unserved(facts), \
+		"no receive was posted here, and {device} answered peers so ({rnr_told} times)") \
+	X(GAPS, loses_packets(incident), "packets were missing ({gaps} times)") \
 	/* All connections share the counters: they are a sign only for one that awaits a message. */ \
 	X(OUT_OF_STEP, (facts->inbox_capacity || incident->outcome == VBD_OUTCOME_UNSENT) && (traces[VBD_TRACE_GAPS_SEEN] || traces[VBD_TRACE_REPEATS_SEEN]), \
 		"packets came to {device} with other sequence numbers than were due ({out_of_step} times)") \
-	X(MANY_GAPS, traces[VBD_TRACE_PACKETS_SENT] && (traces[VBD_TRACE_GAPS_SEEN] + traces[VBD_TRACE_GAPS_TOLD]) * MANY >= traces[VBD_TRACE_PACKETS_SENT], \
-		"packets were missing {gaps} times among {packets_sent} that {device} sent") \
-	X(RUNS_ON, incident->outcome == VBD_OUTCOME_WELL && incident->transfer && incident->op != VBD_OP_RECV && incident->waited_ms, \
-		"{request} goes on") \
+	X(RUNS_ON, runs_on(incident), "{request} goes on") \
 	X(LONG_DATA, incident->op >= 0 && facts->qp.path_mtu_bytes > USUAL_MTU_BYTES && incident->length_bytes > USUAL_MTU_BYTES, \
 		"the data of the request goes in packets with the path MTU of {path_mtu} bytes") \
 	/* A firewall may drop the question or the answer: no answer proves nothing. */ \
@@ -72,9 +69,8 @@
 		"the CM has repeated the connect request, and no answer was counted") \
 	X(MRA_CAME, traces[VBD_TRACE_MRA_CAME], \
 		"the peer's kernel answered that its program has the request and has not decided") \
-	X(INBOX_FULL, facts->inbox_capacity && facts->inbox_messages >= facts->inbox_capacity, \
-		"all {inbox} receives here hold messages") \
-	X(SRQ_EMPTY, facts->srq_id && !facts->srq_posted, "shared receive queue {srq} has no receive left") \
+	X(INBOX_FULL, is_inbox_full(facts), "all {inbox} receives here hold messages") \
+	X(SRQ_EMPTY, is_srq_empty(facts), "shared receive queue {srq} has no receive left") \
 	X(OP_SENDS, takes_receive(incident) || incident->outcome == VBD_OUTCOME_RNR, \
 		"a {op} takes a receive of the peer") \
 	X(OP_REMOTE, op->needs_remote, "a {op} works on memory of the peer") \
@@ -111,7 +107,7 @@
 	X(ACKS_LOST, are_acks_lost(facts), "the verbsd of {host} reports of the connection: {there}") \
 	X(PEER_FORGOT, facts->peer_replied && !report->known, \
 		"a verbsd at {host} answers that it does not know the connection") \
-	X(PEER_ANEW, facts->peer_replied && facts->peer_anew, \
+	X(PEER_ANEW, is_anew(facts), \
 		"the verbsd of {host} was started after this connection was established") \
 	X(PEER_RECEIVE_SHORTER, is_receive_shorter(facts), "the verbsd of {host} reports receives of {peer_receive} bytes") \
 	X(PEER_LENGTH_TOLD, is_length_told(facts), "the verbsd of {host} reports that its {peer_op} had {peer_length} bytes") \
@@ -133,7 +129,22 @@
 	/* rdmacg_try_charge(), kernel 6.1; a device that is full says ENOMEM. */ \
 	X(FULL_CGROUP, error->status == VBD_E_DEVICE_LIMIT && error->source == VBD_SOURCE_ERRNO && error->raw == EAGAIN, \
 		"the kernel says EAGAIN, as at a limit of the rdma cgroup") \
+	/* No text: one of the clues above is told, or the row says it. */ \
+	X(NO_RECEIVE_THERE, is_without_receive(incident) || (takes_receive(incident) && report->known && report->inbox_full), "") \
+	X(USED_UP, is_inbox_full(facts) || is_srq_empty(facts) || is_unserved(facts), "") \
+	X(JUDGED_HERE, is_judged(facts), "") \
+	X(NOTHING_TO_REACH, incident->nothing_open && !is_judged(facts), "") \
+	X(WITHOUT_RDMA, error->status == VBD_E_ADDRESS_NOT_AVAILABLE || is_own_address(facts), "") \
+	X(ENDED_THERE, is_anew(facts) || (report->known && report->reason == VBD_REASON_STOPPING), "") \
+	X(HAS_LEFT, incident->outcome == VBD_OUTCOME_PEER_LEFT, "") \
+	X(REJECTED, incident->outcome == VBD_OUTCOME_REJECTED_HERE, "") \
+	X(WORKED, incident->done_bytes, "") \
+	X(HEARTBEATS, incident->outcome == VBD_OUTCOME_SILENT, "") \
+	X(WITHOUT_UDP, facts->iwarp || is_infiniband(facts), "") \
 	/* No text: only findings need these, and a finding is told without its clues. */ \
+	X(DESTINATION, facts->destination, "") \
+	X(DEVICE_FAILED, facts->failed_device, "") \
+	X(ACK_TIMED, facts->qp.ack_timeout, "") \
 	X(OPEN, facts->open, "") \
 	/* A connection that has ended is not told what it could have had better. */ \
 	X(OVER, !facts->open && incident->outcome != VBD_OUTCOME_WELL, "") \
@@ -189,7 +200,7 @@ _Static_assert(VBD_CLUE_COUNT <= 128, "clues are the bits of a vbd_clue_set");
 /** vbd_clues_find - the clues in @facts */
 vbd_clue_set vbd_clues_find(const struct vbd_facts *facts);
 
-/** vbd_clue_text - the text of a clue, with placeholders (rdma/diagnose/facts.h) */
+/** vbd_clue_text - the text of a clue, with placeholders (rdma/diagnose/words.h) */
 const char *vbd_clue_text(enum vbd_clue clue);
 
 #endif

@@ -13,6 +13,7 @@
 #include "rdma/diagnose/clue_rows.h"
 #include "rdma/diagnose/facts.h"
 #include "rdma/diagnose/verdict_rows.h"
+#include "rdma/diagnose/words.h"
 
 /* The record of an end. */
 struct vbd_outcome_end {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rows of rdma/diagnose/judge.c: what may follow from the clues. docs/why.md is generated from
- * them. The codes are stable. Texts have placeholders of rdma/diagnose/facts.h.
+ * them. The codes are stable. Texts have placeholders of rdma/diagnose/words.h.
  *
  * A finding about a connection, or the route to a destination:
  * X(SYMBOL, code, SEVERITY, NEEDS, AGAINST, detail, when, hint)
@@ -129,10 +129,10 @@
 		"{waiting} requests wait for a decision; the listener's backlog is {backlog}.", \
 		"as many requests wait for a decision as the listener has backlog: nobody seems to decide", \
 		"Accept or reject the waiting requests, or let the listener accept by itself: policy auto.") \
-	X(INBOX_FULL, "inbox_full", WARNING, CLUE(OPEN) | CLUE(INBOX_FULL), 0, \
-		"All {inbox} receives hold messages, so the peer has to wait.", \
-		"the inbox holds as many messages as the connection has receives: the peer has to wait (RNR)", \
-		"Read and delete messages, or create the connection with a larger qp.rq_depth.") \
+	X(INBOX_FULL, "inbox_full", WARNING, CLUE(OPEN) | CLUE(USED_UP), 0, \
+		"The peer has to wait: {used_up}.", \
+		"no receive is left, since the inbox holds as many messages as the connection has receives, or a shared receive queue is empty: the peer has to wait (RNR)", \
+		"Read and delete messages, or create the connection or shared receive queue with more receives.") \
 	X(DEADLINE_NEAR, "deadline_near", WARNING, CLUE(DEADLINE_NEAR), 0, \
 		"The connection has waited {state_waited} of the {deadline} until its deadline.", \
 		"more than half of the time until the deadline has passed", \
@@ -217,9 +217,7 @@
 	(CLUE(DEVICE_GONE) | CLUE(PORT_DOWN) | CLUE(ADDRESS_GONE) | CLUE(NO_ROUTE) | \
 		CLUE(ROUTE_WITHOUT_RDMA) | CLUE(NEIGHBOUR_SILENT))
 
-/* Clues that this verbsd finds when it checks the peer's request against its own memory. */
-#define VBD_CAUSE_JUDGED_HERE (CLUE(NO_SUCH_KEY_HERE) | CLUE(PAST_END_HERE) | CLUE(NO_ACCESS_HERE))
-#define VBD_CAUSE_PEER_SAID   (CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED) | CLUE(PEER_FAILED))
+#define VBD_CAUSE_PEER_SAID (CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED) | CLUE(PEER_FAILED))
 
 /* clang-format off */
 #define VBD_CAUSE_MAP(X) \
@@ -249,8 +247,8 @@
 		"Compare it with that of {next_hop} (`ip -br link` there); `ip neigh del {next_hop} dev {netdev}` lets the kernel ask for it again.") \
 	X(ADDRESS_TAKEN, "address_taken", OUT(MOVED), 0, 0, 0, 50, GUEST, \
 		"{host}" VBD_TEXT_ADDRESS_TAKEN("{hwaddr}"), VBD_HINT_ADDRESS_TAKEN) \
-	X(PORT_FELL, "port_fell", VBD_CAUSE_BREAKDOWN, CLUE(PORT_FELL), CLUE(PORT_DOWN) | CLUE(DEVICE_GONE) | CLUE(ADDRESS_GONE), 0, 80, GUEST, \
-		"the port of {device} went down, and is up again", \
+	X(PORT_FELL, "port_fell", VBD_CAUSE_BREAKDOWN | OUT(PEER_LEFT), CLUE(PORT_FELL), 0, 0, 78, GUEST, \
+		"the port of {device} here went down, and {after_fall}", \
 		"Connect again; if it happens again, check cable and switch.") \
 	X(ROUTE_MOVED, "route_moved", VBD_CAUSE_SILENCE, CLUE(ROUTE_MOVED), VBD_CAUSE_KNOWN_PATH & ~CLUE(NEIGHBOUR_SILENT), 0, 75, GUEST, \
 		"the route to {host} has moved to {netdev}, and the connection has the address of another interface", \
@@ -264,15 +262,9 @@
 	X(DEVICE_NOT_OPENED, "device_not_opened", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(NOT_OPENED), 0, 0, 96, GUEST, \
 		"librdmacm can't open the RDMA device of the address in this process: a limit is reached, as of its rdma cgroup or of descriptors", \
 		"Compare rdma.current with rdma.max of the cgroup that `cat /proc/$(pidof verbsd)/cgroup` names, and see `prlimit -p $(pidof verbsd)`.") \
-	X(OWN_ADDRESS, "own_address_without_rdma", OUT(RESOLVING) | OUT(UNRESOLVED), CLUE(LOCAL), CLUE(PORT_DOWN), 0, 70, GUEST, \
-		"{host} is an address of this host, and no RDMA device has it", \
-		"Use an address of an interface that `rdma link` lists, or give that interface a device.") \
-	X(NAME_SERVER_SILENT, "name_server_silent", OUT(NAMELESS), CLUE(NO_NAME_SERVER), 0, 0, 60, GUEST, \
-		"no name server answered for the name {asked}", \
-		"See `getent ahosts {asked}` and the servers in /etc/resolv.conf, or give an address.") \
-	X(NAME_UNKNOWN, "name_unknown", OUT(NAMELESS), 0, CLUE(NO_NAME_SERVER), 0, 50, GUEST, \
-		"the name {asked} has no address", \
-		"Check the spelling: `getent ahosts {asked}`; or give an address.") \
+	X(NAME_UNKNOWN, "name_unknown", OUT(NAMELESS), 0, 0, CLUE(NO_NAME_SERVER), 50, GUEST, \
+		"{nameless}", \
+		"Check the spelling (`getent ahosts {asked}`) and the servers in /etc/resolv.conf; or give an address.") \
 	X(NOBODY_LISTENS, "nobody_listens", OUT(REJECTED), CLUE(REJ_NO_SERVICE), 0, 0, 50, GUEST, \
 		"nobody listens for connections at {peer}{reset}", \
 		"Start the listener on the peer, or check the port number: `rdma resource show cm_id` there lists the listeners of all programs; one with `ps UDP` is for datagrams.") \
@@ -305,9 +297,6 @@
 		"`ping {host}` tells whether the host is up. There `rdma link` shows whether it has a device; `verbsctl listeners ls` or `rdma resource show cm_id` whether requests wait undecided; else open {transport} both ways.") \
 	X(NOT_CONFIRMED, "not_confirmed", OUT(UNCONFIRMED), 0, VBD_CAUSE_KNOWN_PATH, CLUE(SILENT), 30, GUEST, \
 		"{host}" VBD_TEXT_NOT_CONFIRMED, VBD_HINT_NOT_CONFIRMED) \
-	X(REJECTED_HERE, "rejected_here", OUT(REJECTED_HERE), 0, 0, 0, 50, GUEST, \
-		"a client of this verbsd rejected the request of {host}", \
-		"Nothing, if that was meant; the event log has the time.") \
 	X(UNDECIDED_HERE, "undecided_here", OUT(UNDECIDED) | OUT(NOT_DECIDED), 0, 0, 0, 50, GUEST, \
 		"nobody here has accepted or rejected the request of {host} in {waited}", \
 		"Accept or reject it (`verbsctl accept`, `verbsctl reject`), raise accept_timeout_ms, or let the listener accept by itself: policy auto.") \
@@ -329,12 +318,9 @@
 	X(PEER_DEVICE_FAILED, "peer_device_failed", OUT(OPERATION) | OUT(INVALID), 0, CLUE(OP_SENDS), 0, 30, GUEST, \
 		"the peer's device failed a {what}", \
 		"See the first error of the peer's connection, and the kernel log there.") \
-	X(PEER_INBOX_FULL, "peer_inbox_full", OUT(RNR) | VBD_CAUSE_NO_PROGRESS, CLUE(PEER_INBOX_FULL) | CLUE(OP_SENDS), 0, 0, 82, GUEST, \
-		"all receives of the peer hold messages that nobody has read and deleted there, and a {what} waits for one", \
-		"Let a client of the verbsd at {host} read and delete them, or give that side a service that answers; a larger qp.rnr_retry here waits longer.") \
-	X(NO_RECEIVE, "no_receive", OUT(RNR) | VBD_CAUSE_NO_PROGRESS, CLUE(RNR_CAME) | CLUE(OP_SENDS), CLUE(PEER_INBOX_FULL), 0, 80, GUEST, \
-		"the peer had no receive posted for a {what}", \
-		"Let the peer read and delete its messages, give it more receives (qp.rq_depth), or a service that answers; a larger qp.rnr_retry and qp.retry_count here wait longer.") \
+	X(NO_RECEIVE, "no_receive", OUT(RNR) | VBD_CAUSE_NO_PROGRESS, CLUE(NO_RECEIVE_THERE) | CLUE(OP_SENDS), 0, CLUE(RNR_CAME) | CLUE(PEER_INBOX_FULL), 72, GUEST, \
+		"the peer had no receive left for a {what}{unread_there}", \
+		"Let a client of the peer read and delete its messages, give it more receives (qp.rq_depth), or a service that answers; a larger qp.rnr_retry and qp.retry_count here wait longer.") \
 	X(MTU_TOO_LARGE, "mtu_too_large", VBD_CAUSE_NO_PROGRESS, CLUE(MTU_TOO_LARGE), VBD_CAUSE_KNOWN_PATH, CLUE(OVER_ONE_PACKET), 65, GUESTS, \
 		"packets with the path MTU of {path_mtu} bytes do not fit through {netdev}, which carries {route_mtu}", \
 		"Give the interfaces of both sides the same MTU, or connect again with a smaller path_mtu_bytes.") \
@@ -347,12 +333,9 @@
 	X(WRONG_REMOTE, "wrong_remote", VBD_CAUSE_NO_PROGRESS, CLUE(BY_HAND) | CLUE(NEVER_ACKED), VBD_CAUSE_KNOWN_PATH | CLUE(RNR_CAME), CLUE(CM_ANSWERED) | CLUE(CM_UNHEARD) | CLUE(SILENT), 60, GUEST, \
 		"the peer never acknowledged anything: QP number, GID or PSN that one of the sides was given are not those of the other, or its queue pair is not in RTR", \
 		"Compare manual.local of each side with manual.remote of the other, and bring the peer's queue pair up.") \
-	X(PACKETS_LOST, "packets_lost", VBD_CAUSE_NO_PROGRESS, CLUE(GAPS), CLUE(RNR_CAME) | VBD_CAUSE_KNOWN_PATH, CLUE(NEIGHBOUR_KNOWN), 45, GUESTS, \
-		"the path to {host} loses packets, and a {what} was not acknowledged in {waited}", \
-		"Look for drops: `ip -s link show {netdev}`, switches and flow control; larger qp.retry_count and qp.ack_timeout bridge short losses.") \
-	X(LOSSY, "path_lossy", OUT(WELL), CLUE(RUNS_ON) | CLUE(MANY_GAPS), 0, 0, 35, GUESTS, \
-		"the path to {host} loses packets, which slows {request}: {done} of {length} bytes are done after {waited}", \
-		"Look for drops: `ip -s link show {netdev}`, switches and flow control on the way.") \
+	X(PACKETS_LOST, "packets_lost", OUT(WELL) | VBD_CAUSE_NO_PROGRESS, CLUE(GAPS), VBD_CAUSE_KNOWN_PATH, CLUE(NEIGHBOUR_KNOWN) | CLUE(RUNS_ON), 45, GUESTS, \
+		"the path to {host} loses packets, {loss}", \
+		"Look for drops: `ip -s link show {netdev}`, switches and flow control on the way; larger qp.retry_count and qp.ack_timeout bridge short losses.") \
 	X(ACKS_LATE, "acks_late", VBD_CAUSE_NO_PROGRESS | OUT(SILENT) | OUT(PEER_LEFT), CLUE(ACKS_LOST), CLUE(RNR_CAME) | CLUE(PORT_DOWN), 0, 54, UNIT("the reports of two guests travel with the packets that get lost"), \
 		"acknowledgements came too late or got lost between {host} and this side: one side waited for them, and nothing had failed on the other", \
 		"Raise qp.ack_timeout (each step doubles the time) and qp.retry_count of the side that waited, and look for drops: `ip -s link show {netdev}`, switches and flow control.") \
@@ -374,36 +357,21 @@
 	X(HELD_BACK, "held_back", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(HELD_BACK), 0, 0, 73, GUEST, \
 		"sends wait here, because the queue pair can't send in its state", \
 		"Move the queue pair to RTS.") \
-	X(INBOX_FULL, "inbox_full", OUT(WELL) | OUT(STUCK), CLUE(INBOX_FULL), 0, 0, 40, GUEST, \
-		"all {inbox} receives here hold messages that nobody has deleted, so the peer waits", \
-		"Read and delete messages, or connect with a larger qp.rq_depth.") \
-	X(SRQ_DRY, "srq_dry", OUT(WELL) | OUT(STUCK), CLUE(SRQ_EMPTY), 0, 0, 40, GUEST, \
-		"shared receive queue {srq} here has no receive left, so the peer can't send messages", \
-		"Read and delete the messages of the connections that use it, or create one with more receives (`verbsctl srqs create --depth`).") \
+	X(INBOX_FULL, "inbox_full", OUT(WELL) | OUT(STUCK), CLUE(USED_UP), 0, CLUE(INBOX_FULL) | CLUE(SRQ_EMPTY), 30, GUEST, \
+		"{used_up}, so the peer waits", \
+		"{used_up_advice}") \
 	X(RECEIVE_TOO_SHORT, "receive_too_short", OUT(RECEIVE_FAILED), CLUE(RECEIVE_TOO_SHORT), CLUE(PORT_DOWN), CLUE(PEER_LENGTH_TOLD), 50, GUEST, \
 		"the peer sent a message{of_length} longer than a receive here, which has {receive} bytes", \
 		"Create the listener or connection with a larger recv_size_bytes (`listen --recv-size`), or let the peer send less at a time.") \
-	X(NO_SUCH_KEY_HERE, "no_such_key_here", OUT(REFUSED), CLUE(NO_SUCH_KEY_HERE), CLUE(PORT_DOWN) | CLUE(OTHER_PD_OPEN), 0, 66, GUEST, \
-		"the peer says that it made a {peer_what}, with a key that no memory of this connection's owner has now: it is wrong, or that memory was deleted", \
-		"Give the peer address and rkey of the buffer or window that it is to use; tell it before memory goes.") \
-	X(GOES_PAST_END_HERE, "goes_past_end_here", OUT(REFUSED), CLUE(PAST_END_HERE), CLUE(PORT_DOWN), 0, 66, GUEST, \
-		"the peer says that it made a {peer_what}, which goes past the end of the memory here{over}", \
-		"Tell the peer address and size of the buffer or window, or create a larger one.") \
-	X(NOT_GRANTED_HERE, "not_granted_here", OUT(REFUSED), CLUE(NO_ACCESS_HERE), CLUE(PORT_DOWN), 0, 66, GUEST, \
-		"the peer says that it made a {peer_what}, which the memory here does not grant", \
-		"Create the buffer or window with the access for a {peer_op} (`verbsctl buffers create --access`).") \
-	X(NOTHING_OPEN, "nothing_open", OUT(REFUSED), CLUE(NOTHING_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \
-		"the peer reached for memory, and no buffer of this connection's owner is open to peers", \
-		"Create a buffer with remote access (`verbsctl buffers create --access`), and give the peer its address and rkey.") \
-	X(ON_OTHER_DEVICE, "memory_on_other_device", OUT(REFUSED), CLUE(NOTHING_OPEN) | CLUE(OTHER_DEVICE_OPEN), CLUE(PORT_DOWN), 0, 67, GUEST, \
-		"the peer reached for memory, and the buffers here that are open to peers are on {open_device}, while its connection is on {device}", \
-		"Create the buffer on the device of the connection (`verbsctl buffers create --device {device}`), and give the peer its address and rkey.") \
+	X(NOTHING_OPEN, "nothing_open", OUT(REFUSED), CLUE(NOTHING_OPEN), CLUE(PORT_DOWN), CLUE(OTHER_DEVICE_OPEN), 58, GUEST, \
+		"the peer reached for memory, and {nothing_open}", \
+		"Create a buffer on the device of the connection that is open to peers (`verbsctl buffers create --device {device} --access`), and give the peer its address and rkey.") \
 	X(OTHER_PD, "other_pd", OUT(REFUSED), CLUE(OTHER_PD_OPEN), CLUE(PORT_DOWN), 0, 58, GUEST, \
 		"the peer reached for memory here that is in another protection domain than its connection", \
 		"Create buffer and listener in one protection domain (`--pd`).") \
-	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN) | CLUE(NOTHING_OPEN) | CLUE(OTHER_PD_OPEN) | VBD_CAUSE_JUDGED_HERE, 0, 50, GUEST, \
-		"the peer reached for memory that it may not use: {open}, and its key is another or an old one, its range goes past the end, or its access is not granted", \
-		"Compare what {host} asked for (`explain` there shows address, key and length) with the buffers and windows here and their access.") \
+	X(REFUSED_HERE, "refused_here", OUT(REFUSED), 0, CLUE(PORT_DOWN) | CLUE(NOTHING_TO_REACH) | CLUE(OTHER_PD_OPEN), CLUE(NO_SUCH_KEY_HERE) | CLUE(PAST_END_HERE) | CLUE(NO_ACCESS_HERE), 50, GUEST, \
+		"the peer {reached}", \
+		"Compare what {host} asked for (`explain` there shows address, key and length) with the buffers and windows here; give it address, rkey and size of one that grants a {peer_op} (`verbsctl buffers create --access`), and tell it before that is deleted.") \
 	X(SPEAKS_OTHERWISE, "speaks_otherwise", OUT(SERVICE), 0, 0, 0, 50, GUEST, \
 		"the peer does not speak the protocol of the service here: {error}", \
 		"Use the same service on both sides; a plain peer needs service inbox.") \
@@ -413,51 +381,36 @@
 	X(FULL_CGROUP, "full_cgroup", OUT(RESOURCE), CLUE(FULL_CGROUP), 0, 0, 55, GUEST, \
 		"the rdma cgroup of this verbsd allows no more objects on {device}", \
 		"Raise the limits for {device} in rdma.max of its cgroup, which `cat /proc/$(pidof verbsd)/cgroup` names; rdma.current has the usage.") \
-	X(ADDRESS_WITHOUT_RDMA, "address_without_rdma", OUT(RESOURCE), CLUE(NOT_SERVED), 0, 0, 50, GUEST, \
-		"{error}", \
-		"Use an address of an interface that `rdma link` lists; the loopback has no RDMA device.") \
+	X(ADDRESS_WITHOUT_RDMA, "address_without_rdma", OUT(RESOLVING) | OUT(UNRESOLVED) | OUT(RESOURCE), CLUE(WITHOUT_RDMA), 0, CLUE(NOT_SERVED) | CLUE(LOCAL), 60, GUEST, \
+		"{without_rdma}", \
+		"Use an address of an interface that `rdma link` lists (the loopback has no RDMA device), or give that interface a device.") \
 	X(PORT_TAKEN, "port_taken", OUT(RESOURCE), CLUE(PORT_TAKEN), 0, 0, 50, GUEST, \
 		"the port that this side was to have is taken by another program, connection or listener", \
 		"Choose another src_port, or leave it out to let the kernel pick one.") \
 	X(FAILED_HERE, "failed_here", OUT(RESOURCE) | OUT(REQUEST_FAILED) | OUT(RECEIVE_FAILED) | OUT(BIND) | OUT(QP_FAILED) | OUT(HANDSHAKE) | OUT(PROTOCOL), 0, 0, 0, 20, UNIT("what a test can make fail here is named above"), \
 		"{error}", \
 		"The call and its number are in error.first; see the timeline, and the kernel log of this host (`dmesg`).") \
-	X(CLOSED_THERE, "closed_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_CLOSED), 0, 0, 70, GUEST, \
+	X(CLOSED_THERE, "closed_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_CLOSED), 0, 0, 79, GUEST, \
 		"a client of the verbsd at {host} closed the connection", \
 		"Nothing, if that was meant; the event log there has the time.") \
-	X(STOPPED_THERE, "stopped_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_STOPPED), 0, 0, 79, GUEST, \
-		"the verbsd at {host} was stopped", \
-		"Connect again when it runs again.") \
+	X(STOPPED_THERE, "stopped_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(ENDED_THERE), 0, CLUE(PEER_STOPPED) | CLUE(PEER_ANEW), 69, GUEST, \
+		"the verbsd at {host} was {stopped}", \
+		"Connect again when it runs again; see on {host} why it ended (`journalctl -u verbsd`).") \
 	X(FAILED_THERE, "failed_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FAILED), 0, 0, 79, GUEST, \
 		"the connection failed first on the side of {host}, which reports \"{peer_reason}\"", \
 		"`verbsctl explain` of the connection there has the cause.") \
-	X(STARTED_ANEW_THERE, "started_anew_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FORGOT) | CLUE(PEER_ANEW), 0, 0, 68, GUEST, \
-		"the verbsd at {host} was started anew while the connection was up: it was stopped or killed, or its host was restarted", \
-		"Connect again; see on {host} why it ended (`journalctl -u verbsd`).") \
 	X(FORGOTTEN_THERE, "forgotten_there", OUT(PEER_LEFT) | OUT(UNACKED) | OUT(SILENT), CLUE(PEER_FORGOT), CLUE(PEER_ANEW) | CLUE(PORT_DOWN), 0, 57, GUEST, \
 		"a verbsd runs at {host} and does not know the connection: a client has deleted it there, or the peer was another program or verbsd, which closed it or ended", \
 		"See the event log of that verbsd for the deletion, else the log of the program on {host} that had the connection; connect again.") \
-	X(PEER_LEFT_FALL, "peer_left_after_fall", OUT(PEER_LEFT), CLUE(PORT_FELL), 0, 0, 60, GUEST, \
-		"the port of {device} here went down, and the peer gave the connection up after that", \
-		"Connect again; if it happens again, check cable and switch.") \
-	X(PEER_LEFT_IWARP, "peer_left_iwarp", OUT(PEER_LEFT), CLUE(IWARP), CLUE(PORT_FELL) | CLUE(INBOX_FULL), 0, 52, GUEST, \
-		"the peer disconnected: its program closed the connection or ended, or a device ended it for a request that it refused, which iWARP does not tell", \
-		"See the log of the program on {host}, and compare keys, ranges and access of the last requests with the memory on both sides.") \
-	X(PEER_LEFT_INBOX, "peer_left_inbox_full", OUT(PEER_LEFT), CLUE(INBOX_FULL), CLUE(PORT_FELL) | CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED), 0, 81, GUEST, \
-		"the peer disconnected while all {inbox} receives here held messages that nobody had deleted, so that it could send no more", \
-		"Read and delete messages, or connect with a larger qp.rq_depth.") \
-	X(PEER_LEFT_UNSERVED, "peer_left_unserved", OUT(PEER_LEFT), CLUE(NO_RECEIVE_LEFT) | CLUE(RNR_TOLD), CLUE(PORT_FELL) | CLUE(INBOX_FULL) | CLUE(OUTSTANDING) | CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED), 0, 80, GUEST, \
-		"the peer disconnected after {device} had told it that no receive is posted here", \
-		"Post receives before the peer sends (`verbsctl transfers recv`), or choose a service that does (`--service inbox`).") \
-	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(IWARP) | CLUE(PORT_FELL) | CLUE(PEER_FORGOT) | CLUE(ACKS_LOST) | VBD_CAUSE_PEER_SAID, CLUE(OUTSTANDING) | CLUE(CM_ANSWERED) | CLUE(CM_UNHEARD), 30, GUESTS, \
-		"the peer disconnected{meanwhile}: its program closed the connection, ended or was killed{gone}", \
-		"If that was not meant, see on {host} whether it is up (`ping {host}`), the log of the program, or its verbsd, and whether `rdma link` still lists the device.") \
-	X(LISTENER_DELETED, "listener_deleted", OUT(CLOSED), CLUE(LISTENER_DELETED), 0, 0, 50, GUEST, \
-		"a client of this verbsd deleted the listener while the request of {host} waited for a decision", \
-		"If that was not meant, create the listener again, and let {host} connect again.") \
-	X(CLOSED_HERE, "closed_here", OUT(CLOSED), 0, CLUE(LISTENER_DELETED), 0, 30, GUEST, \
-		"a client of this verbsd closed it", \
-		"Nothing; the event log has the time.") \
+	X(PEER_LEFT_UNSERVED, "peer_left_unserved", OUT(PEER_LEFT), CLUE(USED_UP), CLUE(PORT_FELL) | CLUE(PEER_CLOSED) | CLUE(PEER_STOPPED), CLUE(INBOX_FULL) | CLUE(SRQ_EMPTY) | CLUE(RNR_TOLD), 71, GUEST, \
+		"the peer disconnected when it could send no more: {used_up}", \
+		"{used_up_advice}") \
+	X(PEER_LEFT, "peer_left", OUT(PEER_LEFT), 0, CLUE(PORT_FELL) | CLUE(PEER_FORGOT) | CLUE(ACKS_LOST) | VBD_CAUSE_PEER_SAID, CLUE(IWARP) | CLUE(OUTSTANDING) | CLUE(CM_ANSWERED) | CLUE(CM_UNHEARD), 30, GUESTS, \
+		"the peer disconnected{meanwhile}: {left}", \
+		"{left_advice}") \
+	X(CLOSED_HERE, "closed_here", OUT(CLOSED) | OUT(REJECTED_HERE), 0, 0, CLUE(LISTENER_DELETED), 50, GUEST, \
+		"a client of this verbsd {closed}", \
+		"{closed_advice}") \
 	X(CANCELLED_HERE, "cancelled_here", OUT(CANCELLED), 0, 0, 0, 30, GUEST, \
 		"a client cancelled {request} when the device already had its work requests, and only the end of the queue pair takes these back", \
 		"Connect again. A transfer whose peer takes what it sends can be cancelled without that.")

@@ -54,12 +54,20 @@ static VBD_ENUM_COLUMN(const char *, kind_heading, enum vbd_why_kind, VBD_WHY_KI
 	}
 }
 
+/* The usual text, and how it is with each clue on which it depends. */
 static void put_row_text(const char *text)
 {
-	char usual[2 * VBD_VERDICT_BYTES];
+	char usual[2 * VBD_VERDICT_BYTES], other[2 * VBD_VERDICT_BYTES];
 
-	(void)vbd_words_usual(text, usual, sizeof(usual));
+	(void)vbd_words_usual(text, 0, usual, sizeof(usual));
 	put_text(usual, strlen(usual));
+	for (unsigned int i = 0; i < VBD_CLUE_COUNT; i++) {
+		(void)vbd_words_usual(text, VBD_CLUE_BIT(i), other, sizeof(other));
+		if (strcmp(other, usual) == 0)
+			continue;
+		(void)printf("<br>or: ");
+		put_text(other, strlen(other));
+	}
 }
 
 static void put_diagnoses(void)

@@ -30,9 +30,9 @@ await stage("nobody is there: no listener, no host, no route, no name", async ()
 	const { port: taken } = await near.listen({ addr, port: next_port() });
 
 	await says(near, await failed(near, { dst_port: 7999, src_port: taken }), "port_taken");
-	await says(near, await failed(near, { dst_addr: "a..b", dst_port: 7999 }), "name_unknown");
+	await says(near, await failed(near, { dst_addr: "a..b", dst_port: 7999 }), "name_unknown", "has no address");
 	// The guest has no name server.
-	await says(near, await failed(near, { dst_addr: "no.such.host.invalid", dst_port: 7999, ...BRIEF }), "name_server_silent");
+	await says(near, await failed(near, { dst_addr: "no.such.host.invalid", dst_port: 7999, ...BRIEF }), "name_unknown", "no name server");
 	await run("ip", "route", "add", "unreachable", "198.51.100.0/24");
 	await says(near, await failed(near, { dst_addr: "198.51.100.9", dst_port: 7999 }), "no_route");
 	await run("ip", "link", "add", "plain0", "type", "dummy");
@@ -74,7 +74,7 @@ await stage("a program that refuses, with words and without", async () => {
 	await near.end_of(wordy.id);
 	const { summary } = await says(near, wordy, "refused_with_words");
 	ok(summary.includes("go away: tenant 7 suspended"), `the words are not in: ${summary}`);
-	await says(far, await far.end_of(there.id), "rejected_here");
+	await says(far, await far.end_of(there.id), "closed_here", "rejected the request");
 	const silent = await begin(near, { dst_port: hand.port });
 
 	await far.post(`${CONNECTION}/${(await requested(hand)).id}/reject`, {});
@@ -105,7 +105,7 @@ await stage("a request that nobody decides", async () => {
 	const waiting = await requested(brief);
 
 	await far.call("DELETE", `/v1/listeners/${brief.id}`);
-	await says(far, await far.end_of(waiting.id), "listener_deleted");
+	await says(far, await far.end_of(waiting.id), "closed_here", "deleted the listener");
 	await near.end_of(asking.id);
 	await says(near, asking, "refused_with_words");
 });
@@ -191,7 +191,7 @@ await stage("memory that is not open to the peer", async () => {
 
 	await move("read", astray, { remote: { addr: elsewhere.addr, rkey: elsewhere.rkey } });
 	await near.end_of(astray.id);
-	await says(far, await far.end_of(astray_there.id), "memory_on_other_device");
+	await says(far, await far.end_of(astray_there.id), "nothing_open", LAB_SIW_DEV);
 	const [other, other_there] = await pair();
 	const { id: pd } = await far.post("/v1/pds", { device: dev });
 	const { addr: at, rkey } = await far.buffer(PAGE, { device: dev, pd, access: ["remote_read"] });
@@ -221,7 +221,7 @@ await stage("a peer without a receive, while it waits and when it has failed", a
 
 	await move("send", other);
 	await says(near, await near.end_of(other.id), "no_receive");
-	await says(far, await far.end_of(unserved.id), "peer_left_unserved");
+	await says(far, await far.end_of(unserved.id), "peer_left_unserved", "no receive is posted");
 	const [held] = await pair({ service: "none", qp: { rnr_retry: 7, retry_count: 7 } }, { service: "none" });
 	const buffer = await near.buffer(PAGE, { device: dev });
 	const sent = await near.post("/v1/transfers", { op: "send", connection: held.id, buffer: buffer.id, length_bytes: 64 });
@@ -237,13 +237,13 @@ await stage_mute("an inbox that nobody reads", async () => {
 		await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, WAIT_S);
 	await says_at_last(far, there, "inbox_full");
 	await near.post(`${CONNECTION}/${here.id}/close`, {}, WAIT_S);
-	await says(far, await far.end_of(there.id), "peer_left_inbox_full");
+	await says(far, await far.end_of(there.id), "peer_left_unserved", "all 2 receives");
 });
 
 await stage("an inbox that nobody reads holds messages of the peer back", async () => {
 	const [here] = await pair({ qp: { rnr_retry: 7, retry_count: 7 } }, { service: "inbox", qp: { rq_depth: 64 } });
 	const waits = move("send", here, { size_bytes: 8192, message_bytes: 64, timeout_ms: 12_000 });
-	const told = await says_at_last(near, here, "peer_inbox_full");
+	const told = await says_at_last(near, here, "no_receive", "hold messages");
 
 	ok((await near.get("/v1/transfers/1")).bytes_done > 0, "no message was sent before");
 	ok(told.summary.startsWith("The connection is established"), `not while it waits: ${told.summary}`);
@@ -258,7 +258,7 @@ await stage("a shared receive queue that nobody empties", async () => {
 	const [here, there] = await pair({}, { service: "inbox", qp: { srq } });
 
 	await near.post(`${CONNECTION}/${here.id}/messages`, { data: "hello" }, WAIT_S);
-	await says_at_last(far, there, "srq_dry");
+	await says_at_last(far, there, "inbox_full", "shared receive queue");
 });
 
 await stage("a peer that speaks another protocol", async () => {
@@ -284,19 +284,19 @@ await stage("an access that is refused is judged by the side that has the memory
 	const reads = { access: ["remote_read"] };
 
 	await open_memory();
-	for (const [spec, op, how, code_near, code_far] of [
-		[reads, "read", { key: other_key }, "access_refused", "no_such_key_here"],
-		[reads, "read", { offset: PAGE - 8 }, "access_refused", "goes_past_end_here"],
-		[reads, "write", {}, "access_refused", "not_granted_here"],
-		[reads, "read", { before: (id) => far.call("DELETE", `/v1/buffers/${id}`) }, "access_refused", "no_such_key_here"],
-		[{ ...reads, pd }, "read", {}, "access_refused", null],
+	for (const [spec, op, how, judgement] of [
+		[reads, "read", { key: other_key }, "with a key that no memory"],
+		[reads, "read", { offset: PAGE - 8 }, "past the end"],
+		[reads, "write", {}, "does not grant"],
+		[reads, "read", { before: (id) => far.call("DELETE", `/v1/buffers/${id}`) }, "with a key that no memory"],
+		[{ ...reads, pd }, "read", {}, null],
 	]) {
 		const [here, there] = await reach(spec, op, how);
 
-		await says_at_last(near, here, code_near);
+		await says_at_last(near, here, "access_refused");
 		equal((await near.get(`${CONNECTION}/${here.id}/explain`)).possible_causes.length, 0, "other causes");
-		if (code_far)
-			await says_at_last(far, there, code_far);
+		if (judgement)
+			await says_at_last(far, there, "refused_here", judgement);
 	}
 });
 
@@ -347,7 +347,7 @@ await stage("a peer says why it left, and one that is started anew knows nothing
 	const anew = await Daemon.start("anew");
 
 	await anew.ready();
-	await says_of_one(near, "started_anew_there", () => near.end_of(widowed.id));
+	await says_of_one(near, "stopped_there", () => near.end_of(widowed.id), "started anew");
 	await anew.stop();
 });
 
@@ -360,7 +360,7 @@ await stage("a verbsd that is stopped says so, and is asked when it has gone", a
 	await far.stop();
 	await waits;
 	for (const { id } of [first, second])
-		await says(near, await near.end_of(id), "stopped_there");
+		await says(near, await near.end_of(id), "stopped_there", "was stopped");
 });
 
 // --- queue pairs by hand -----------------------------------------------------------------------------------------
@@ -434,7 +434,7 @@ await stage_mute("a peer that closes, and a peer that is killed", async () => {
 	const [wired, across] = await pair({}, {}, LAB_SIW_ADDR);
 
 	await far.post(`${CONNECTION}/${across.id}/close`, {}, WAIT_S);
-	await says(near, await near.end_of(wired.id), "peer_left_iwarp");
+	await says(near, await near.end_of(wired.id), "peer_left", "iWARP");
 	const [other] = await pair({ service: "none", qp: { rnr_retry: 7, retry_count: 7 } }, { service: "none" });
 	const waits = move("send", other);
 
@@ -501,7 +501,7 @@ await stage_mute("the peer leaves after the port fell here", async () => {
 	await run("ip", "link", "set", "dev", NETDEV, "carrier", "on");
 	await port_is("active");
 	await far.post(`${CONNECTION}/${there.id}/close`, {}, WAIT_S);
-	await says(near, await near.end_of(here.id), "peer_left_after_fall");
+	await says(near, await near.end_of(here.id), "port_fell", "the peer gave the connection up");
 });
 
 await stage("a program that is not iWARP", async () => {

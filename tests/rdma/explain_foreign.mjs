@@ -142,7 +142,7 @@ await scenario("a cable that was out for a moment, a route that moved, and a rou
 	await run("ip", "-n", "foreign", "link", "set", THERE, "up");
 	await give_peer_its_address();
 	await port_is("ACTIVE");
-	await says(daemon, await write(daemon, fell), "port_fell");
+	await says(daemon, await write(daemon, fell), "port_fell", "is up again");
 
 	const moved = await accepted(daemon, MUTE_PORT);
 
@@ -155,7 +155,7 @@ await scenario("a cable that was out for a moment, a route that moved, and a rou
 	await run("ip", "-6", "route", "add", `${BEHIND_ROUTER}/128`, "via", ROUTER, "dev", HERE);
 	await says(daemon, await failed(daemon, { dst_addr: BEHIND_ROUTER, dst_port: PORT }), "host_gone");
 	await run("ip", "addr", "add", `${OWN_ADDR}/32`, "dev", "lo");
-	await says(daemon, await failed(daemon, { dst_addr: OWN_ADDR, dst_port: PORT }), "own_address_without_rdma");
+	await says(daemon, await failed(daemon, { dst_addr: OWN_ADDR, dst_port: PORT }), "address_without_rdma", "an address of this host");
 	await run("ip", "addr", "del", `${OWN_ADDR}/32`, "dev", "lo");
 }));
 

@@ -19,12 +19,14 @@ let port = 7600;
 // A port for a listener of its own.
 export const next_port = () => port++;
 
-// Holds the first line and the first hint of an explanation by the code of the cause, in the API and in verbsctl.
-export async function says(daemon, connection, code) {
+// Holds the first line and the first hint of an explanation by the code of the cause, in the API and in verbsctl. A cause that
+// is told in several ways has `words` in its line.
+export async function says(daemon, connection, code, words = "") {
 	const told = await explain(daemon, connection);
 	const { summary, cause, hints } = told;
 
 	equal(cause?.code, code, `${daemon.name}: the cause (${summary} ${JSON.stringify(told.evidence)}) ${JSON.stringify(told.possible_causes)}`);
+	ok(cause.detail.includes(words), `'${words}' is not in the first line: ${summary}`);
 	ok(summary.toLowerCase().endsWith(cause.detail.toLowerCase()), `the first line does not have its cause: ${summary}`);
 	ok(!/IBV_WC|CM status|errno|\(E[A-Z]+|\{/.test(summary), `the first line has a status or a placeholder: ${summary}`);
 	if (!/^Nothing/.test(cause.hint))
@@ -37,21 +39,23 @@ export async function says(daemon, connection, code) {
 }
 
 // Waits until a connection that is open is explained by a cause of this code.
-export const says_at_last = async (daemon, connection, code) => {
-	await daemon.until(`${CONNECTION}/${connection.id}/explain`, code, ({ cause }) => cause?.code === code);
-	return says(daemon, connection, code);
+export const says_at_last = async (daemon, connection, code, words = "") => {
+	await daemon.until(`${CONNECTION}/${connection.id}/explain`, code, ({ cause }) => cause?.code === code && cause.detail.includes(words));
+	return says(daemon, connection, code, words);
 };
 
 // Makes connections until one is explained by a cause of this code, for causes that the peer's connection manager tells apart:
 // one that has not answered after 1.5 s, since the machine is busy, counts as silent.
-export const says_of_one = async (daemon, code, make) => {
+export const says_of_one = async (daemon, code, make, words = "") => {
 	const connection = await until(code, async () => {
 		const made = await make();
 
-		return (await explain(daemon, made)).cause?.code === code && made;
+		const { cause } = await explain(daemon, made);
+
+		return cause?.code === code && cause.detail.includes(words) && made;
 	}, 5 * PATIENCE_MS);
 
-	return says(daemon, connection, code);
+	return says(daemon, connection, code, words);
 };
 
 export async function failed(daemon, body, more = {}) {

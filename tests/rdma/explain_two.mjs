@@ -137,12 +137,14 @@ await scenario("the first line names what is wrong with the network", async () =
 	// A retry_count of 7 is for ever on Soft-RoCE.
 	const slowed = await connect(7);
 
-	await spoiled(lossy(20), lossless, () => until("path_lossy", async () => {
+	await spoiled(lossy(20), lossless, () => until("packets_lost while it goes on", async () => {
 		const { items } = await daemon.get("/v1/transfers?state=running");
 
 		if (!items.length)
 			void write(slowed);
-		return (await explain(daemon, slowed)).cause?.code === "path_lossy";
+		const { cause } = await explain(daemon, slowed);
+
+		return cause?.code === "packets_lost" && cause.detail.includes("which slows");
 	}, 3 * PATIENCE_MS));
 	await daemon.call("DELETE", `/v1/connections/${slowed.id}`);
 	const hurt = await connect(6);

@@ -251,7 +251,8 @@ EXPLANATION_TEST(test_explanation__clauses_become_sentences)
 	(void)snprintf(f->explanation.facts.incident.peer,
 		sizeof(f->explanation.facts.incident.peer), "fd00::2");
 	add_cause(f, VBD_CAUSE_DEVICE_REMOVED,
-		VBD_CLUE_BIT(VBD_CLUE_DEVICE_GONE) | VBD_CLUE_BIT(VBD_CLUE_NO_RECEIVE_LEFT),
+		VBD_CLUE_BIT(VBD_CLUE_DEVICE_GONE) | VBD_CLUE_BIT(VBD_CLUE_BY_HAND) |
+			VBD_CLUE_BIT(VBD_CLUE_USED_UP), /* which has no text */
 		"device rxe0 was removed: it is gone", "Add it.");
 	add_cause(f, VBD_CAUSE_NO_ROUTE, 0, "fd00::2 has no route", "Add a route.");
 	add_cause(f, VBD_CAUSE_INTERFACE_DOWN, VBD_CLUE_BIT(VBD_CLUE_PORT_FELL), "a", "Add it.");
@@ -259,7 +260,7 @@ EXPLANATION_TEST(test_explanation__clauses_become_sentences)
 		"{'code':'device_removed','detail':'Device rxe0 was removed: it is gone.',"
 		"'hint':'Add it.'}");
 	expect(f, VBD_ROLE_READ, "evidence",
-		"['Device rxe0 was removed.','No receive was posted here.']");
+		"['Device rxe0 was removed.','The queue pair was brought up by hand.']");
 	expect(f, VBD_ROLE_READ, "possible_causes",
 		"[{'code':'no_route','detail':'fd00::2 has no route.','hint':'Add a route.',"
 		"'evidence':[]},{'code':'interface_down','detail':'A.','hint':'Add it.',"

@@ -305,6 +305,27 @@ static bool is_received_here(void)
 	return !facts.inbox_capacity || facts.inbox_messages < facts.inbox_capacity;
 }
 
+static bool is_received_there(void)
+{
+	return !facts.peer_report.inbox_full;
+}
+
+static bool has_no_empty_srq(void)
+{
+	return !facts.srq_id || facts.srq_posted;
+}
+
+static bool is_receive_posted(void)
+{
+	return !facts.incident.no_receive_left;
+}
+
+static bool is_not_judged(void)
+{
+	return facts.judged == VBD_REPORT_MEMORY_UNJUDGED ||
+	       facts.judged == VBD_REPORT_MEMORY_GRANTED;
+}
+
 #define CODES_MAX 12
 
 /* The first line of one of these causes, or any line with these words, says what the facts
@@ -332,22 +353,20 @@ static const struct claim {
 	{"the connection is gone on the other side", is_well_there, NULL,
 		{VBD_CAUSE_QP_GONE_THERE, VBD_CAUSE_STOPPED_THERE, VBD_CAUSE_CLOSED_THERE,
 			VBD_CAUSE_FAILED_THERE, VBD_CAUSE_NOT_ACKNOWLEDGED}},
-	{"the verbsd there does not know it", is_known_there, NULL,
-		{VBD_CAUSE_FORGOTTEN_THERE, VBD_CAUSE_STARTED_ANEW_THERE}},
+	{"the verbsd there does not know it", is_known_there, NULL, {VBD_CAUSE_FORGOTTEN_THERE}},
+	{"the verbsd there was started anew", is_known_there, "was started anew", {0}},
 	{"the connection failed there", has_no_failure_there, NULL, {VBD_CAUSE_FAILED_THERE}},
 	{"the program there ended or closed it", has_failed_there, NULL,
-		{VBD_CAUSE_PEER_LEFT, VBD_CAUSE_PEER_LEFT_IWARP, VBD_CAUSE_CLOSED_THERE,
-			VBD_CAUSE_STOPPED_THERE}},
+		{VBD_CAUSE_PEER_LEFT, VBD_CAUSE_CLOSED_THERE, VBD_CAUSE_STOPPED_THERE}},
 	{"the program there ended, while the port here works", is_down_here, NULL,
-		{VBD_CAUSE_PEER_LEFT, VBD_CAUSE_PEER_LEFT_IWARP, VBD_CAUSE_FORGOTTEN_THERE,
-			VBD_CAUSE_PORT_FELL, VBD_CAUSE_NOTHING_SENT, VBD_CAUSE_QP_GONE_THERE,
-			VBD_CAUSE_ACKS_LATE}},
+		{VBD_CAUSE_PEER_LEFT, VBD_CAUSE_FORGOTTEN_THERE, VBD_CAUSE_NOTHING_SENT,
+			VBD_CAUSE_QP_GONE_THERE, VBD_CAUSE_ACKS_LATE}},
+	{"the port here is up again", is_down_here, "is up again", {0}},
 	{"the port here is down", is_up_here, NULL, {VBD_CAUSE_INTERFACE_DOWN}},
 	{"the key was wrong from the start", has_worked, "the key is wrong", {0}},
 	{"nothing was ever acknowledged", was_acknowledged, NULL, {VBD_CAUSE_WRONG_REMOTE}},
 	{"TCP has connected", has_no_way_by_tcp, NULL, {VBD_CAUSE_NOT_IWARP}},
-	{"no such memory is open here", is_memory_found, NULL,
-		{VBD_CAUSE_NOTHING_OPEN, VBD_CAUSE_ON_OTHER_DEVICE}},
+	{"no such memory is open here", is_memory_found, NULL, {VBD_CAUSE_NOTHING_OPEN}},
 	{"buffers here are open", is_no_memory_open, "here are open to it", {0}},
 	{"UDP is dropped", has_iwarp, "drops UDP 4791", {0}},
 	{"UDP has to pass", has_iwarp, "that UDP 4791", {0}},
@@ -355,8 +374,11 @@ static const struct claim {
 	{"another way than the route is to blame", has_rdma_neither_here_nor_there, NULL,
 		{VBD_CAUSE_NO_ANSWER, VBD_CAUSE_QP_GONE_THERE, VBD_CAUSE_NOT_ACKNOWLEDGED,
 			VBD_CAUSE_WRONG_REMOTE, VBD_CAUSE_PACKETS_LOST, VBD_CAUSE_CM_DEAF}},
-	{"the inbox here is full", is_received_here, NULL,
-		{VBD_CAUSE_INBOX_FULL, VBD_CAUSE_PEER_LEFT_INBOX}},
+	{"the inbox here is full", is_received_here, "receives here hold messages", {0}},
+	{"the inbox there is full", is_received_there, "hold messages that nobody there", {0}},
+	{"the shared receive queue here is empty", has_no_empty_srq, "has no receive left", {0}},
+	{"no receive is posted here", is_receive_posted, "no receive is posted here", {0}},
+	{"the peer asked for what is not there", is_not_judged, "says that it made", {0}},
 };
 
 static bool is_made(const struct claim *claim, const struct vbd_verdict *first)

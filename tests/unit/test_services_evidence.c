@@ -94,7 +94,8 @@ SVC_TEST(test_evidence__memory_that_was_closed_has_no_key_any_more)
 	leads_to(VBD_CAUSE_ACCESS_REFUSED);
 	wait_until_judged(svc, scene.pair.passive);
 	(void)end_of(svc, scene.pair.passive);
-	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
+	leads_to(VBD_CAUSE_REFUSED_HERE);
+	assert_non_null(strstr(explained.verdicts.causes[0].text, "with a key that no memory"));
 }
 
 SVC_TEST(test_evidence__a_key_that_no_memory_has_is_told_here)
@@ -106,7 +107,8 @@ SVC_TEST(test_evidence__a_key_that_no_memory_has_is_told_here)
 	leads_to(VBD_CAUSE_ACCESS_REFUSED);
 	wait_until_judged(svc, scene.pair.passive);
 	(void)end_of(svc, scene.pair.passive);
-	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
+	leads_to(VBD_CAUSE_REFUSED_HERE);
+	assert_non_null(strstr(explained.verdicts.causes[0].text, "with a key that no memory"));
 }
 
 SVC_TEST(test_evidence__no_memory_is_open_to_the_peer)
@@ -116,7 +118,8 @@ SVC_TEST(test_evidence__no_memory_is_open_to_the_peer)
 	move(&scene, VBD_OP_WRITE, 0, 4711);
 	wait_until_judged(svc, scene.pair.passive);
 	assert_true(end_of(svc, scene.pair.passive)->nothing_open);
-	leads_to(VBD_CAUSE_NO_SUCH_KEY_HERE);
+	leads_to(VBD_CAUSE_REFUSED_HERE);
+	assert_non_null(strstr(explained.verdicts.causes[0].text, "with a key that no memory"));
 	assert_ptr_equal(explained.verdicts.causes[1].row, &vbd_cause_rows[VBD_CAUSE_NOTHING_OPEN]);
 }
 

@@ -423,8 +423,8 @@ SVC_TEST(test_explain__a_request_that_ends_with_its_listener_says_so)
 	vbd_listener_delete(listener);
 	SVC_UNTIL(svc, asked->object.ended);
 	vbd_explain_connection(asked, NULL, NULL, VBD_ROLE_OPERATE, &explained);
-	assert_ptr_equal(
-		explained.verdicts.causes[0].row, &vbd_cause_rows[VBD_CAUSE_LISTENER_DELETED]);
+	assert_ptr_equal(explained.verdicts.causes[0].row, &vbd_cause_rows[VBD_CAUSE_CLOSED_HERE]);
+	assert_non_null(strstr(explained.summary, "deleted the listener"));
 	assert_int_equal(explained.verdicts.cause_count, 1);
 }
 
