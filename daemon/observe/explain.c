@@ -137,12 +137,16 @@ static void gather_counts(const struct vbd_conn *conn, struct vbd_facts *facts)
 {
 	facts->flushed_sends = facts->flushed_receives = 0;
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
-		uint64_t flushed = vbd_counter_get(&vbd_qp_op_counters(&conn->qp, op)->flushed);
+		const struct vbd_op_counters *counters = vbd_qp_op_counters(&conn->qp, op);
+		uint64_t flushed = vbd_counter_get(&counters->flushed);
 
-		if (op == VBD_OP_RECV)
+		if (op == VBD_OP_RECV) {
 			facts->flushed_receives += flushed;
-		else
-			facts->flushed_sends += flushed;
+			continue;
+		}
+		facts->flushed_sends += flushed;
+		if (vbd_counter_get(&counters->completed))
+			facts->incident.acked = true;
 	}
 	facts->lost_packets = conn->lost_packets;
 }
