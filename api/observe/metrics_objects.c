@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/observe/metrics_parts.h"
 #include "daemon/memory/shared.h"
+#include "daemon/observe/stats.h"
 #include "daemon/work/probes.h"
 
 /* --- families of objects, in steps ----------------------------------------------------------- */
@@ -198,23 +199,12 @@ static void put_cq(struct vbd_metrics_text *out, const char *id, const struct vb
 		cq_total_at(&totals, offset));
 }
 
-/* The offsets are in struct vbd_cq_totals. */
-static const struct vbd_metrics_family cq_families[] = {
-	{"verbsd_cq_outstanding_cqe", "gauge", "Work requests without a completion yet.", put_cq,
-		offsetof(struct vbd_cq_totals, outstanding_cqe)},
-	{"verbsd_cq_high_water_cqe", "gauge",
-		"Highest number of work requests that were outstanding in one queue at a time.",
-		put_cq, offsetof(struct vbd_cq_totals, high_water_cqe)},
-	{"verbsd_cq_reserved_cqe", "gauge", "Entries reserved for queue pairs.", put_cq,
-		offsetof(struct vbd_cq_totals, reserved_cqe)},
-	{"verbsd_cq_capacity_cqe", "gauge", "Completions that the queues hold.", put_cq,
-		offsetof(struct vbd_cq_totals, capacity_cqe)},
-	{"verbsd_cq_completions_total", "counter", "Completions taken from the queues.", put_cq,
-		offsetof(struct vbd_cq_totals, completions)},
-	{"verbsd_cq_error_completions_total", "counter",
-		"Completions in error taken from the queues.", put_cq,
-		offsetof(struct vbd_cq_totals, error_completions)},
-};
+#define GAUGE	"gauge"
+#define COUNTER "counter"
+#define FAMILY(member, metric, type, help) \
+	{metric, type, help, put_cq, offsetof(struct vbd_cq_totals, member)},
+
+static const struct vbd_metrics_family cq_families[] = {VBD_CQ_METRIC_MAP(FAMILY)};
 
 static void put_devices(
 	struct vbd_metrics_text *out, const struct vbd_fabric *fabric, size_t offset)

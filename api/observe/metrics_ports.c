@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/observe/metrics_parts.h"
 #include "daemon/observe/kernel.h"
+#include "daemon/observe/stats.h"
 #include "rdma/fabric/fabric.h"
 
 static void put_async_events(struct vbd_metrics_text *out, const struct vbd_device *device)
@@ -46,16 +47,9 @@ static void put_cm(struct vbd_metrics_text *out, const struct vbd_kernel_view *v
 	static const struct {
 		enum vbd_counter_set set;
 		const char *metric, *help;
-	} rows[] = {
-		{VBD_COUNTER_SET_CM_TX_MSGS, "verbsd_kernel_cm_tx_msgs_total",
-			"CM messages that the kernel sent."},
-		{VBD_COUNTER_SET_CM_TX_RETRIES, "verbsd_kernel_cm_tx_retries_total",
-			"CM messages that the kernel sent again."},
-		{VBD_COUNTER_SET_CM_RX_MSGS, "verbsd_kernel_cm_rx_msgs_total",
-			"CM messages that the kernel received."},
-		{VBD_COUNTER_SET_CM_RX_DUPLICATES, "verbsd_kernel_cm_rx_duplicates_total",
-			"CM messages that the kernel received more than once."},
-	};
+#define ROW(set, metric, help) {set, metric, help},
+	} rows[] = {VBD_CM_METRIC_MAP(ROW)};
+#undef ROW
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		vbd_metrics_family(out, rows[i].metric, "counter", rows[i].help);

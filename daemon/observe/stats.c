@@ -4,6 +4,7 @@
 #include "daemon/core/quota.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/observe/audit.h"
+#include "daemon/observe/kernel.h"
 #include "daemon/observe/stats_parts.h"
 #include "daemon/store/keeper.h"
 #include "rdma/device/pd.h"
@@ -207,28 +208,6 @@ static void walk_datagrams(const struct vbd_daemon *daemon, const struct vbd_sta
 			daemon->ud_endpoints_ended[reason]);
 }
 
-void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg)
-{
-	struct vbd_stat_walk walk = {cb, arg};
-
-	walk_daemon(daemon, &walk);
-	walk_store(daemon, &walk);
-	walk_records(daemon, &walk);
-	walk_kept(daemon, &walk);
-	vbd_stats_walk_connections(daemon, &walk);
-	vbd_stats_walk_cm_events(daemon->fabric, &walk);
-	walk_memory(daemon, &walk);
-	walk_datagrams(daemon, &walk);
-	vbd_stats_walk_ops(daemon, &walk);
-	vbd_stats_walk_transfers(daemon, &walk);
-	vbd_stats_walk_probes(daemon, &walk);
-	vbd_stats_walk_heartbeats(daemon, &walk);
-	vbd_stats_walk_calls(daemon->fabric, &walk);
-	vbd_stats_walk_workers(daemon->fabric, &walk);
-	vbd_stats_walk_cqs(daemon, &walk);
-	vbd_stats_walk_devices(daemon->fabric, &walk);
-}
-
 static uint64_t sum_counters(const struct vbd_counter *counters, size_t count)
 {
 	uint64_t total = 0;
@@ -238,7 +217,7 @@ static uint64_t sum_counters(const struct vbd_counter *counters, size_t count)
 	return total;
 }
 
-void vbd_stats_walk_cm_events(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk)
+static void walk_cm_events(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk)
 {
 	static const struct vbd_stat row = VBD_STAT("verbsd_cm_events_total", COUNTER,
 		"Events of the connection manager, by type.", .label = "event");
@@ -255,7 +234,7 @@ void vbd_stats_walk_cm_events(const struct vbd_fabric *fabric, const struct vbd_
 	}
 }
 
-void vbd_stats_walk_calls(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk)
+static void walk_calls(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk)
 {
 	static const struct vbd_stat running_row = VBD_STAT("verbsd_calls_running", GAUGE,
 		"Calls that may block and run on a thread of their own, by lane.", .label = "lane");
@@ -272,7 +251,7 @@ void vbd_stats_walk_calls(const struct vbd_fabric *fabric, const struct vbd_stat
 		vbd_stat_put_of(walk, &queued_row, vbd_lane_name(lane), queued[lane]);
 }
 
-void vbd_stats_walk_workers(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk)
+static void walk_workers(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk)
 {
 	uint64_t spun_ns = 0, busy = 0;
 
@@ -295,38 +274,22 @@ void vbd_stats_walk_workers(const struct vbd_fabric *fabric, const struct vbd_st
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
 }
 
-#define CQ_SUM(metric_, type_, help_, value_) \
-	VBD_STAT(metric_, type_, help_, .label = "device", .is_sum = true, .value = (value_))
-
-void vbd_stats_walk_cqs(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
+static void walk_cqs(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
 {
 	struct vbd_cq_totals totals;
 
 	vbd_fabric_cq_totals(daemon->fabric, NULL, &totals);
-	const struct vbd_stat rows[] = {
-		VBD_STAT("verbsd_cqs", GAUGE, "Completion queues.",
-			.value = vbd_registry_count(daemon->cqs)),
-		CQ_SUM("verbsd_cq_outstanding_cqe", GAUGE,
-			"Work requests without a completion yet, of all queues.",
-			totals.outstanding_cqe),
-		CQ_SUM("verbsd_cq_high_water_cqe", GAUGE,
-			"Highest number of work requests that were outstanding in one queue at a "
-			"time.",
-			totals.high_water_cqe),
-		CQ_SUM("verbsd_cq_reserved_cqe", GAUGE,
-			"Entries reserved for queue pairs, of all queues.", totals.reserved_cqe),
-		CQ_SUM("verbsd_cq_capacity_cqe", GAUGE, "Completions that all queues hold.",
-			totals.capacity_cqe),
-		CQ_SUM("verbsd_cq_completions_total", COUNTER, "Completions taken from all queues.",
-			totals.completions),
-		CQ_SUM("verbsd_cq_error_completions_total", COUNTER,
-			"Completions in error taken from all queues.", totals.error_completions),
-	};
+#define CQ_SUM(member, metric_, type_, help_) \
+	VBD_STAT(metric_, type_, help_, .label = "device", .is_sum = true, .value = totals.member),
+	const struct vbd_stat rows[] = {VBD_STAT("verbsd_cqs", GAUGE, "Completion queues.",
+						.value = vbd_registry_count(daemon->cqs)),
+		VBD_CQ_METRIC_MAP(CQ_SUM)};
+#undef CQ_SUM
 
 	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
 }
 
-void vbd_stats_walk_devices(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk)
+static void walk_devices(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk)
 {
 	static const struct vbd_stat state_row =
 		VBD_STAT("verbsd_devices", GAUGE, "RDMA devices, by state.", .label = "state");
@@ -349,4 +312,112 @@ void vbd_stats_walk_devices(const struct vbd_fabric *fabric, const struct vbd_st
 							  ->async_events[type]);
 		vbd_stat_put_of(walk, &event_row, vbd_async_event_name(type), count);
 	}
+}
+
+void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg)
+{
+	struct vbd_stat_walk walk = {cb, arg};
+
+	walk_daemon(daemon, &walk);
+	walk_store(daemon, &walk);
+	walk_records(daemon, &walk);
+	walk_kept(daemon, &walk);
+	vbd_stats_walk_connections(daemon, &walk);
+	walk_cm_events(daemon->fabric, &walk);
+	walk_memory(daemon, &walk);
+	walk_datagrams(daemon, &walk);
+	vbd_stats_walk_ops(daemon, &walk);
+	vbd_stats_walk_transfers(daemon, &walk);
+	vbd_stats_walk_probes(daemon, &walk);
+	vbd_stats_walk_heartbeats(daemon, &walk);
+	walk_calls(daemon->fabric, &walk);
+	walk_workers(daemon->fabric, &walk);
+	walk_cqs(daemon, &walk);
+	walk_devices(daemon->fabric, &walk);
+}
+
+/* --- the kernel ------------------------------------------------------------------------------ */
+
+/* Add up each counter over all messages, ports and devices. */
+static void walk_cm_messages(const struct vbd_kernel_view *view, const struct vbd_stat_walk *walk)
+{
+	uint64_t totals[VBD_COUNTER_SET_COUNT] = {0};
+
+#define CM_SUM(set, metric_, help_)                                                       \
+	VBD_STAT(metric_, COUNTER, help_, .label = "device,port,message", .is_sum = true, \
+		.value = totals[set]),
+	for (size_t i = 0; i < view->counter_count; i++)
+		totals[view->counters[i].set] += view->counters[i].value;
+	const struct vbd_stat rows[] = {VBD_CM_METRIC_MAP(CM_SUM)};
+#undef CM_SUM
+
+	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
+}
+
+static void walk_objects(const struct vbd_object_counts *counts, const struct vbd_stat_walk *walk)
+{
+	static const struct vbd_stat kernel_row = VBD_STAT("verbsd_kernel_objects", GAUGE,
+		"Objects that the kernel holds for this process, by type.", .label = "type");
+	static const struct vbd_stat known_row = VBD_STAT("verbsd_known_objects", GAUGE,
+		"Objects that verbsd and librdmacm know that they own, by type.", .label = "type",
+		.label2 = "owner");
+	const struct vbd_stat leaked = VBD_STAT("verbsd_leaked_objects", GAUGE,
+		"Objects that the kernel holds for this process and that neither verbsd nor "
+		"librdmacm knows.",
+		.value = counts->leaked);
+
+	for (enum vbd_pv_object type = 0; type < VBD_PV_OBJECT_COUNT; type++) {
+		if (counts->known && counts->kernel[type] != VBD_PV_UNKNOWN)
+			vbd_stat_put_of(walk, &kernel_row, vbd_object_type_name(type),
+				counts->kernel[type]);
+	}
+	for (enum vbd_pv_object type = 0; type < VBD_PV_OBJECT_COUNT; type++) {
+		const char *name = vbd_object_type_name(type);
+
+		vbd_stat_put_of2(walk, &known_row, name, "verbsd", counts->held[type]);
+		vbd_stat_put_of2(walk, &known_row, name, "librdmacm", counts->librdmacm[type]);
+	}
+	if (counts->known)
+		walk->cb(&leaked, walk->arg);
+}
+
+static void walk_process(const struct vbd_process *process, const struct vbd_stat_walk *walk)
+{
+	const struct vbd_stat rows[] = {
+		VBD_STAT("process_cpu_seconds_total", COUNTER,
+			"CPU time of all threads, in user and kernel mode.",
+			.value = process->cpu_ns),
+		VBD_STAT("process_resident_memory_bytes", GAUGE, "Memory in RAM.",
+			.value = process->resident_bytes),
+		VBD_STAT("process_virtual_memory_bytes", GAUGE, "Address space.",
+			.value = process->virtual_bytes),
+		VBD_STAT("process_open_fds", GAUGE, "Open file descriptors.",
+			.value = process->open_fds),
+		VBD_STAT("process_max_fds", GAUGE,
+			"Maximum number of file descriptors that may be open.",
+			.value = process->max_fds),
+	};
+
+	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
+}
+
+void vbd_stats_walk_kernel(const struct vbd_kernel_view *view,
+	const struct vbd_object_counts *counts, vbd_stat_cb cb, void *arg)
+{
+	const struct vbd_stat_walk walk = {cb, arg};
+	static const struct vbd_stat duration_row = VBD_STAT("verbsd_collector_duration_seconds",
+		GAUGE, "Time that a collector took for its numbers.", .label = "collector");
+
+	static const struct vbd_stat age_row = VBD_STAT("verbsd_collector_age_seconds", GAUGE,
+		"Time since a collector began to count. The kernel's objects are counted for at "
+		"most a tenth of the time.",
+		.label = "collector");
+	uint64_t age_ns = counts->counted_ns ? vbd_clock_mono_ns() - counts->counted_ns : 0;
+
+	vbd_stat_put_of(&walk, &duration_row, "kernel", view->took_ns);
+	vbd_stat_put_of(&walk, &duration_row, "kernel_objects", counts->took_ns);
+	vbd_stat_put_of(&walk, &age_row, "kernel_objects", age_ns);
+	walk_process(&view->process, &walk);
+	walk_objects(counts, &walk);
+	walk_cm_messages(view, &walk);
 }

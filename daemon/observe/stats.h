@@ -33,6 +33,27 @@ struct vbd_traffic {
  * connections there are. */
 void vbd_traffic_take(struct vbd_traffic *traffic, const struct vbd_fabric *fabric);
 
+/* clang-format off */
+/* Completion queues. X(member of struct vbd_cq_totals, metric, TYPE, help) */
+#define VBD_CQ_METRIC_MAP(X) \
+	X(outstanding_cqe, "verbsd_cq_outstanding_cqe", GAUGE, "Work requests without a completion yet.") \
+	X(high_water_cqe, "verbsd_cq_high_water_cqe", GAUGE, \
+		"Highest number of work requests that were outstanding in one queue at a time.") \
+	X(reserved_cqe, "verbsd_cq_reserved_cqe", GAUGE, "Entries reserved for queue pairs.") \
+	X(capacity_cqe, "verbsd_cq_capacity_cqe", GAUGE, "Completions that the queues hold.") \
+	X(completions, "verbsd_cq_completions_total", COUNTER, "Completions taken from the queues.") \
+	X(error_completions, "verbsd_cq_error_completions_total", COUNTER, \
+		"Completions in error taken from the queues.")
+
+/* Messages of the connection manager. X(enum vbd_counter_set, metric, help) */
+#define VBD_CM_METRIC_MAP(X) \
+	X(VBD_COUNTER_SET_CM_TX_MSGS, "verbsd_kernel_cm_tx_msgs_total", "CM messages that the kernel sent.") \
+	X(VBD_COUNTER_SET_CM_TX_RETRIES, "verbsd_kernel_cm_tx_retries_total", "CM messages that the kernel sent again.") \
+	X(VBD_COUNTER_SET_CM_RX_MSGS, "verbsd_kernel_cm_rx_msgs_total", "CM messages that the kernel received.") \
+	X(VBD_COUNTER_SET_CM_RX_DUPLICATES, "verbsd_kernel_cm_rx_duplicates_total", \
+		"CM messages that the kernel received more than once.")
+/* clang-format on */
+
 /** vbd_stats_walk - call @cb with each row; rows of one metric are consecutive */
 void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg);
 

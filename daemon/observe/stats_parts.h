@@ -2,9 +2,8 @@
 /*
  * Interfaces between the files of the table of counters:
  *
- *   stats.c         the order of the table; the daemon, its objects and its fabric
- *   stats_work.c    connections, operations, transfers, probes
- *   stats_kernel.c  the kernel's counters and objects, the process
+ *   stats.c       the order of the table; the daemon, its objects and its fabric; the kernel
+ *   stats_work.c  connections, operations, transfers, probes
  *
  * Control thread.
  */
@@ -33,10 +32,5 @@ void vbd_stats_walk_ops(const struct vbd_daemon *daemon, const struct vbd_stat_w
 void vbd_stats_walk_transfers(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_heartbeats(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
 void vbd_stats_walk_probes(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
-void vbd_stats_walk_cm_events(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);
-void vbd_stats_walk_calls(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);
-void vbd_stats_walk_workers(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);
-void vbd_stats_walk_cqs(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk);
-void vbd_stats_walk_devices(const struct vbd_fabric *fabric, const struct vbd_stat_walk *walk);
 
 #endif

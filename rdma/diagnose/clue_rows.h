@@ -61,7 +61,7 @@
 	/* A firewall may drop the question or the answer: no answer proves nothing. */ \
 	X(CM_ANSWERED, facts->answered, "the RDMA device of {host} answered a question just now") \
 	X(CM_UNHEARD, facts->asked && !facts->answered, "no RDMA device answered a question to {host}") \
-	X(SLOW_WAY, is_slower_than_timers(facts), \
+	X(SLOW_WAY, facts->answered && gives_up && facts->rtt_ns > patience_ms * VBD_NS_PER_MS, \
 		"an answer of {host} took {rtt}, and an acknowledgement is awaited for {patience}") \
 	X(SILENT, incident->traces_known && traces[VBD_TRACE_PACKETS_SENT] && !traces[VBD_TRACE_PACKETS_CAME], \
 		"no RDMA packet came to {device}, which sent {packets_sent}") \
@@ -109,8 +109,8 @@
 		"a verbsd at {host} answers that it does not know the connection") \
 	X(PEER_ANEW, is_anew(facts), \
 		"the verbsd of {host} was started after this connection was established") \
-	X(PEER_RECEIVE_SHORTER, is_receive_shorter(facts), "the verbsd of {host} reports receives of {peer_receive} bytes") \
-	X(PEER_LENGTH_TOLD, is_length_told(facts), "the verbsd of {host} reports that its {peer_op} had {peer_length} bytes") \
+	X(PEER_RECEIVE_SHORTER, op->sends && report->known && report->recv_size_bytes && incident->length_bytes > report->recv_size_bytes, "the verbsd of {host} reports receives of {peer_receive} bytes") \
+	X(PEER_LENGTH_TOLD, report->known && traits_of(report->op)->sends && report->length_bytes > incident->recv_size_bytes, "the verbsd of {host} reports that its {peer_op} had {peer_length} bytes") \
 	X(NO_SUCH_KEY_HERE, facts->judged == VBD_REPORT_MEMORY_NO_SUCH_KEY, \
 		"the verbsd of {host} reports a {peer_what}, and no memory here has its key") \
 	X(PAST_END_HERE, facts->judged == VBD_REPORT_MEMORY_PAST_END, \
@@ -132,7 +132,6 @@
 	/* No text: one of the clues above is told, or the row says it. */ \
 	X(NO_RECEIVE_THERE, is_without_receive(incident) || (takes_receive(incident) && report->known && report->inbox_full), "") \
 	X(USED_UP, is_inbox_full(facts) || is_srq_empty(facts) || is_unserved(facts), "") \
-	X(JUDGED_HERE, is_judged(facts), "") \
 	X(NOTHING_TO_REACH, incident->nothing_open && !is_judged(facts), "") \
 	X(WITHOUT_RDMA, error->status == VBD_E_ADDRESS_NOT_AVAILABLE || is_own_address(facts), "") \
 	X(ENDED_THERE, is_anew(facts) || (report->known && report->reason == VBD_REASON_STOPPING), "") \
@@ -140,7 +139,7 @@
 	X(REJECTED, incident->outcome == VBD_OUTCOME_REJECTED_HERE, "") \
 	X(WORKED, incident->done_bytes, "") \
 	X(HEARTBEATS, incident->outcome == VBD_OUTCOME_SILENT, "") \
-	X(WITHOUT_UDP, facts->iwarp || is_infiniband(facts), "") \
+	X(WITHOUT_UDP, facts->iwarp || (facts->port_known && is_text(facts->port.link_layer, "infiniband")), "") \
 	/* No text: only findings need these, and a finding is told without its clues. */ \
 	X(DESTINATION, facts->destination, "") \
 	X(DEVICE_FAILED, facts->failed_device, "") \

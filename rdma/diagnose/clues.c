@@ -36,33 +36,9 @@ bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_
 /* A peer gives up a connection so long after its packets got lost, at most. */
 #define LATELY_MS 300000
 
-/* Receives of the peer, which its verbsd reports, are shorter than the message. */
-static bool is_receive_shorter(const struct vbd_facts *facts)
-{
-	const struct vbd_report *report = &facts->peer_report;
-	const struct vbd_incident *incident = &facts->incident;
-
-	return report->known && report->recv_size_bytes && incident->op >= 0 &&
-	       vbd_ops[incident->op].sends && incident->length_bytes > report->recv_size_bytes;
-}
-
-/* The peer's message, of which its verbsd reports the length, is longer than a receive here. */
-static bool is_length_told(const struct vbd_facts *facts)
-{
-	const struct vbd_report *report = &facts->peer_report;
-
-	return report->known && report->op >= 0 && vbd_ops[report->op].sends &&
-	       report->length_bytes > facts->incident.recv_size_bytes;
-}
-
 static bool is_text(const char *text, const char *other)
 {
 	return text && strcmp(text, other) == 0;
-}
-
-static bool is_infiniband(const struct vbd_facts *facts)
-{
-	return facts->port_known && is_text(facts->port.link_layer, "infiniband");
 }
 
 static const struct vbd_op_traits *traits_of(int op)
@@ -165,14 +141,6 @@ static bool is_own_address(const struct vbd_facts *facts)
 static bool is_anew(const struct vbd_facts *facts)
 {
 	return facts->peer_replied && facts->peer_anew && !facts->peer_report.known;
-}
-
-static bool is_slower_than_timers(const struct vbd_facts *facts)
-{
-	uint64_t patience_ms;
-
-	return facts->answered && vbd_facts_dead_peer_detect_ms(facts, &patience_ms) &&
-	       facts->rtt_ns > patience_ms * VBD_NS_PER_MS;
 }
 
 /* rxe says LOC_QP_OP_ERR of a wrong local key, and of a message longer than the receive. */

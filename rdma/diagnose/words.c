@@ -17,18 +17,15 @@
 
 const char *vbd_span_text(uint64_t ns, char text[VBD_SPAN_TEXT_BYTES])
 {
-	if (ns >= 10 * VBD_NS_PER_S)
-		(void)snprintf(
-			text, VBD_SPAN_TEXT_BYTES, "%" PRIu64 " s", (uint64_t)(ns / VBD_NS_PER_S));
-	else if (ns >= VBD_NS_PER_S)
-		(void)snprintf(
-			text, VBD_SPAN_TEXT_BYTES, "%.1f s", (double)ns / (double)VBD_NS_PER_S);
-	else if (ns >= 10 * VBD_NS_PER_MS)
-		(void)snprintf(text, VBD_SPAN_TEXT_BYTES, "%" PRIu64 " ms",
-			(uint64_t)(ns / VBD_NS_PER_MS));
+	bool long_span = ns >= VBD_NS_PER_S;
+	uint64_t unit_ns = long_span ? VBD_NS_PER_S : VBD_NS_PER_MS;
+	const char *unit = long_span ? "s" : "ms";
+
+	if (ns >= 10 * unit_ns)
+		(void)snprintf(text, VBD_SPAN_TEXT_BYTES, "%" PRIu64 " %s", ns / unit_ns, unit);
 	else
-		(void)snprintf(
-			text, VBD_SPAN_TEXT_BYTES, "%.2f ms", (double)ns / (double)VBD_NS_PER_MS);
+		(void)snprintf(text, VBD_SPAN_TEXT_BYTES, "%.*f %s", long_span ? 1 : 2,
+			(double)ns / (double)unit_ns, unit);
 	return text;
 }
 

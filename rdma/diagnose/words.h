@@ -148,11 +148,11 @@
 	X(nothing_open, OTHER_DEVICE_OPEN, \
 		"the buffers here that are open to peers are on {open_device}, while its connection is on {device}", \
 		"no buffer of this connection's owner is open to peers") \
-	X(reached, JUDGED_HERE, "says that it made a {peer_what}, {judgement}", \
+	X(reached, PAST_END_HERE, "says that it made a {peer_what}, which goes past the end of the memory here{over}", "{reached_what}") \
+	X(reached_what, NO_ACCESS_HERE, "says that it made a {peer_what}, which the memory here does not grant", "{reached_key}") \
+	X(reached_key, NO_SUCH_KEY_HERE, \
+		"says that it made a {peer_what}, with a key that no memory of this connection's owner has now: it is wrong, or that memory was deleted", \
 		"reached for memory that it may not use: {open}, and its key is another or an old one, its range goes past the end, or its access is not granted") \
-	X(judgement, PAST_END_HERE, "which goes past the end of the memory here{over}", "{ungranted}") \
-	X(ungranted, NO_ACCESS_HERE, "which the memory here does not grant", \
-		"with a key that no memory of this connection's owner has now: it is wrong, or that memory was deleted") \
 	X(stopped, PEER_ANEW, \
 		"started anew while the connection was up: it was stopped or killed, or its host was restarted", "stopped") \
 	X(meanwhile, OUTSTANDING, " while requests of this side were outstanding", "") \

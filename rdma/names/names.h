@@ -148,7 +148,7 @@ bool vbd_dead_peer_ms(
 
 /* CM events that mean something else than they say, by the state of the connection. The error of a
  * connection, the cause in `explain` (rdma/diagnose/verdict_rows.h) and docs/why.md
- * (rdma/diagnose/why_rows.h) have their words from here. */
+ * (rdma/diagnose/why.c) have their words from here. */
 
 /* clang-format off */
 /* Clauses that follow the name of the peer, and hints. */

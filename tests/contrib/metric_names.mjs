@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const SOURCES = [
-	...["stats.c", "stats_kernel.c", "stats_work.c"].map((name) => `daemon/observe/${name}`),
+	...["stats.c", "stats.h", "stats_work.c"].map((name) => `daemon/observe/${name}`),
 	...["metrics.c", "metrics_objects.c", "metrics_ports.c"].map((name) => `api/observe/${name}`),
 ];
 

@@ -46,11 +46,13 @@ async function readMetrics(program) {
   }
 }
 
-const OF_DEVICES = ['api/observe/metrics_ports.c', 'daemon/observe/stats_kernel.c'];
+const OF_PORTS = 'api/observe/metrics_ports.c';
+const OF_KERNEL = /^verbsd_(kernel_|known_|leaked_|collector_(duration|age)_)/;
 const DEVICE_LABELS = ['device', 'port', 'cq'];
 
 function shownFacts(root, text) {
-  const ofDevices = OF_DEVICES.flatMap((file) => readFileSync(join(root, file), 'utf8').match(/verbsd_\w+/g));
+  const ofPorts = readFileSync(join(root, OF_PORTS), 'utf8').match(/verbsd_\w+/g);
+  const ofDevices = [...ofPorts, ...[...metric_names].filter((name) => OF_KERNEL.test(name))];
   const families = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].filter(([, name]) => !ofDevices.includes(name));
   const names = families.map(([, name]) => name);
   const labels = [...text.matchAll(/^(\w+)\{(.*)\} [^ ]+$/gm)].flatMap(([, name, list]) =>
