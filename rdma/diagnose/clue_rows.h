@@ -91,6 +91,8 @@
 		"memory here that was open to peers is in another protection domain than the connection") \
 	X(MOVED_ON, incident->outcome == VBD_OUTCOME_LATE && incident->done_bytes && incident->done_bytes < incident->length_bytes, \
 		"{done} of {length} bytes were done") \
+	X(CONGESTED, traces[VBD_TRACE_SLOWED], \
+		"{device} was told to send slower ({slowed} times), since its packets met a congested switch") \
 	X(TCP_OPEN, is_tcp_open(incident), "the kernel's TCP has connected") \
 	X(OUTSTANDING, facts->flushed_sends, "requests of this side were outstanding") \
 	X(CM_SILENT, facts->cm_silent && !facts->answered, "no message for the CM has come in on {device} since its interface was down") \

@@ -63,7 +63,7 @@ enum vbd_outcome {
 
 /*
  * The counters of the kernel that are compared before and after.
- * X(SYMBOL, set, name of Soft-RoCE or the CM, name of mlx5 or "")
+ * X(SYMBOL, set, name of Soft-RoCE, irdma or the CM, name of mlx5 or "")
  */
 #define VBD_TRACE_MAP(X)                                                                        \
 	/* answers of peers that they have no receive posted */                                 \
@@ -78,6 +78,8 @@ enum vbd_outcome {
 	X(VBD_TRACE_REPEATS_SEEN, VBD_COUNTER_SET_HW, "duplicate_request", "duplicate_request") \
 	X(VBD_TRACE_PACKETS_SENT, VBD_COUNTER_SET_HW, "sent_pkts", "")                          \
 	X(VBD_TRACE_PACKETS_CAME, VBD_COUNTER_SET_HW, "rcvd_pkts", "")                          \
+	/* orders to send slower, since packets met a congested switch */                       \
+	X(VBD_TRACE_SLOWED, VBD_COUNTER_SET_HW, "cnpHandled", "rp_cnp_handled")                 \
 	/* answers that the peer's program has the request and has not decided */               \
 	X(VBD_TRACE_MRA_CAME, VBD_COUNTER_SET_CM_RX_MSGS, "mra", "")
 

@@ -342,9 +342,12 @@
 	X(TIMEOUT_TOO_SHORT, "timeout_too_short", OUT(UNACKED), CLUE(SLOW_WAY), CLUE(RNR_CAME) | VBD_CAUSE_KNOWN_PATH, 0, 62, GUESTS, \
 		"an answer of {host} takes {rtt}, and this side waits {patience} for an acknowledgement, with all retries", \
 		"Raise qp.ack_timeout (each step doubles the time) and qp.retry_count, or look for what delays packets on the way.") \
-	X(TOO_SLOW, "too_slow", OUT(LATE), CLUE(MOVED_ON), CLUE(RNR_CAME) | CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, 0, 58, GUESTS, \
+	X(TOO_SLOW, "too_slow", OUT(LATE), CLUE(MOVED_ON), CLUE(CONGESTED) | CLUE(RNR_CAME) | CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, 0, 58, GUESTS, \
 		"{request} had done {done} of {length} bytes when its deadline passed after {waited}: it is slower than the deadline allows", \
 		"Raise timeout_ms, or look for what slows it: `ip -s link show {netdev}`, or a benchmark (`verbsctl bench`).") \
+	X(CONGESTED, "congested", OUT(LATE), CLUE(MOVED_ON) | CLUE(CONGESTED), CLUE(RNR_CAME) | CLUE(HELD_BACK) | VBD_CAUSE_KNOWN_PATH, 0, 58, UNIT("the devices of the lab obey no marks of congestion"), \
+		"{request} had done {done} of {length} bytes when its deadline passed after {waited}: switches on the way are congested, and {device} was told to send slower ({slowed} times)", \
+		"See who else sends through these switches at that time, many to one above all, and compare ECN and PFC of switches and hosts; or raise timeout_ms.") \
 	X(QP_GONE_THERE, "qp_gone_there", VBD_CAUSE_NO_PROGRESS | OUT(SILENT), CLUE(CM_ANSWERED), CLUE(ACKS_LOST) | CLUE(HELD_BACK) | CLUE(RNR_CAME) | CLUE(IWARP) | CLUE(OP_RECEIVES) | VBD_CAUSE_KNOWN_PATH, 0, 50, GUEST, \
 		"the RDMA device of {host} answers, and the queue pair of this connection no longer does: it failed or was destroyed there, or host or device were started anew", \
 		"Look at the connection and the log on the peer's host, and connect again.") \

@@ -56,6 +56,7 @@
 	/* These show that the peer lives although it sends nothing. */ \
 	X(signs, "nothing has failed here", text, incident->heartbeats ? "nothing has failed here, and its device answers the heartbeats" : facts->answered ? "nothing has failed here, and its RDMA device answers" : NULL) \
 	X(packets_sent, "some", number, traces[VBD_TRACE_PACKETS_SENT]) \
+	X(slowed, "some", number, traces[VBD_TRACE_SLOWED]) \
 	X(peer_op, "request", request, report->known ? report->op : -1, 0) \
 	X(peer_what, "request", request, report->known ? report->op : -1, report->length_bytes) \
 	X(peer_length, "?", number, report->length_bytes) \

@@ -434,6 +434,10 @@ TEST(test_cause__a_transfer_that_moves_is_slow_and_not_stuck)
 	facts.incident.done_bytes = 4000;
 	leads_to(VBD_CAUSE_TOO_SLOW);
 	says("transfer 7 had done 4000 of 8000 bytes");
+	facts.incident.traces[VBD_TRACE_SLOWED] = 21;
+	leads_to(VBD_CAUSE_CONGESTED);
+	says("switches on the way are congested, and rxe0 was told to send slower (21 times)");
+	assert_int_equal(verdicts.cause_count, 1);
 	facts.incident.traces[VBD_TRACE_RNR_CAME] = 3;
 	facts.incident.op = VBD_OP_SEND;
 	leads_to(VBD_CAUSE_NO_RECEIVE);

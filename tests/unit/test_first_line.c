@@ -305,6 +305,11 @@ static bool is_received_here(void)
 	return !facts.inbox_capacity || facts.inbox_messages < facts.inbox_capacity;
 }
 
+static bool is_never_slowed(void)
+{
+	return !facts.incident.traces[VBD_TRACE_SLOWED];
+}
+
 static bool is_received_there(void)
 {
 	return !facts.peer_report.inbox_full;
@@ -368,6 +373,7 @@ static const struct claim {
 	{"TCP has connected", has_no_way_by_tcp, NULL, {VBD_CAUSE_NOT_IWARP}},
 	{"no such memory is open here", is_memory_found, NULL, {VBD_CAUSE_NOTHING_OPEN}},
 	{"buffers here are open", is_no_memory_open, "here are open to it", {0}},
+	{"switches are congested", is_never_slowed, "are congested", {0}},
 	{"UDP is dropped", has_iwarp, "drops UDP 4791", {0}},
 	{"UDP has to pass", has_iwarp, "that UDP 4791", {0}},
 	{"UDP is closed", has_iwarp, "open UDP 4791", {0}},
