@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files of a copy: walking a tree, reading and writing pieces of files, and putting received files
+ * in place. Every path is opened beneath the directory of an export by openat2(2) with
+ * RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS and RESOLVE_NO_SYMLINKS: no path, link or rename by
+ * another process leads out of it. Devices, FIFOs and sockets are never opened (O_NONBLOCK, then
+ * fstat(2)).
+ *
+ * All functions block on the file system and run on a pool thread (VBD_WORK_FILES); they access
+ * nothing but their arguments. A function for a list does every item: a failure of one is that
+ * item's fault, and the others go on.
+ */
+#ifndef VBD_DAEMON_COPIES_COPY_FILES_H
+#define VBD_DAEMON_COPIES_COPY_FILES_H
+
+#include "daemon/copies/copy_wire.h"
+
+/* The place of a copy in an export, for all functions below. */
+struct vbd_copy_root {
+	int dir_fd;	  /* the export's directory, O_PATH | O_DIRECTORY; stays the caller's */
+	const char *path; /* of HELLO: beneath the directory; a file or a directory */
+	uint32_t options; /* of HELLO */
+	enum vbd_copy_overwrite overwrite;
+	uint64_t max_bytes;   /* of one file; UINT64_MAX: no limit */
+	mode_t umask;	      /* is taken from the mode of new files and directories */
+	char part_suffix[24]; /* of the names of files that are not complete: unique for the copy */
+};
+
+/* An entry of the manifest, as either end keeps it. */
+struct vbd_copy_item {
+	struct vbd_copy_entry entry; /* path: allocated, the item's own, with a NUL behind it */
+	enum vbd_copy_fault fault;   /* what became of it so far */
+	uint64_t offset_bytes;	     /* the sender begins there */
+	bool placed;		     /* receiver: in place, synced */
+};
+
+/** vbd_copy_items_fini - free the paths of @count items */
+void vbd_copy_items_fini(struct vbd_copy_item *items, uint32_t count);
+
+struct vbd_copy_walk;
+
+/** vbd_copy_walk_begin - begin to walk: @ret_walk is NULL if the fault is not OK */
+enum vbd_copy_fault vbd_copy_walk_begin(
+	const struct vbd_copy_root *root, struct vbd_copy_walk **ret_walk);
+
+/**
+ * vbd_copy_walk_next - the next entries, each directory before its content, in an order that does
+ * not depend on the file system
+ * @items: @max zeroed items; filled in
+ *
+ * Returns their number; 0 at the end. Something that is neither file nor directory, or can't be
+ * looked at, is an item with a fault. No memory, or more than @max_files: the last item has the
+ * fault NO_RESOURCES or TOO_MANY, and the walk is over.
+ */
+uint32_t vbd_copy_walk_next(struct vbd_copy_walk *walk, struct vbd_copy_item *items, uint32_t max);
+
+/** vbd_copy_walk_end - close and free; NULL is fine */
+void vbd_copy_walk_end(struct vbd_copy_walk *walk);
+
+/** vbd_copy_judge - receiver: which of the sender's entries are wanted, by `overwrite`. Makes the
+ * directories. Sets `fault`: OK wanted; EXISTS, SAME not; else it can't be taken. */
+void vbd_copy_judge(const struct vbd_copy_root *root, struct vbd_copy_item *items, uint32_t count);
+
+/* Pieces of one slot, and the items that they belong to: items[i] for pieces[i]. */
+struct vbd_copy_slot_job {
+	const struct vbd_copy_root *root;
+	struct vbd_copy_piece pieces[VBD_COPY_PIECES_MAX];
+	struct vbd_copy_item *items[VBD_COPY_PIECES_MAX];
+	enum vbd_copy_fault faults[VBD_COPY_PIECES_MAX]; /* result, for each piece */
+	uint32_t count;
+	uint8_t *bytes; /* of all pieces, one behind the other */
+};
+
+/** vbd_copy_read - sender: read the pieces into `bytes` and set their checksums. CHANGED if size or
+ * mtime of the file are not the entry's. */
+void vbd_copy_read(struct vbd_copy_slot_job *job);
+
+/** vbd_copy_write - receiver: check the checksums (CORRUPT), and write the pieces into the files
+ * with `part_suffix`, which are made with mode 0600. Jobs for the same file may run at the same
+ * time. */
+void vbd_copy_write(struct vbd_copy_slot_job *job);
+
+/** vbd_copy_place - receiver: put complete files in their places: size checked, mode and mtime set,
+ * fsync(2), rename(2) over what is there (or linkat without replacing for `overwrite` never), then
+ * fsync of each directory once. Sets `fault` and `placed` of each. */
+void vbd_copy_place(
+	const struct vbd_copy_root *root, struct vbd_copy_item *const *items, uint32_t count);
+
+/** vbd_copy_discard - receiver: delete the incomplete files of items */
+void vbd_copy_discard(
+	const struct vbd_copy_root *root, struct vbd_copy_item *const *items, uint32_t count);
+
+/* A file or directory for a list. */
+struct vbd_copy_listed {
+	char name[256];
+	struct vbd_copy_entry entry; /* path not set */
+	bool other;		     /* neither file nor directory */
+};
+
+/**
+ * vbd_copy_list - the files in a directory of an export, sorted by name
+ * @after: the names behind this one; "" for the first ones
+ * @ret_more: there are more
+ * Returns their number; with a fault 0.
+ */
+uint32_t vbd_copy_list(const struct vbd_copy_root *root, const char *after,
+	struct vbd_copy_listed *items, uint32_t max, bool *ret_more,
+	enum vbd_copy_fault *ret_fault);
+
+#endif
