@@ -5,9 +5,11 @@
 #include "api/core/common_json.h"
 #include "api/core/context.h"
 #include "api/core/handlers.h"
+#include "api/copies/exports.h"
 #include "base/text.h"
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/copies/exports.h"
 #include "daemon/kept/reconciler.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/store/keeper.h"
@@ -212,6 +214,8 @@ static const make_fn makers[VBD_KIND_COUNT] = {
 /* The kind of a list of the configuration file. */
 static enum vbd_object_kind kind_of_list(const char *list)
 {
+	if (strcmp(list, VBD_SPEC_EXPORTS) == 0)
+		return VBD_KIND_EXPORT; /* is not kept */
 	if (strcmp(list, VBD_SPEC_LISTENERS) == 0)
 		return VBD_KIND_LISTENER;
 	return strcmp(list, VBD_SPEC_BUFFERS) == 0 ? VBD_KIND_BUFFER : VBD_KIND_CONNECTION;
@@ -356,19 +360,32 @@ static void free_specs(struct vbd_kept_spec *kept, size_t count)
 	free(kept);
 }
 
-/* @kept: of all items; those before @at are decoded */
+static enum vbd_status check_export(struct vbd_kept_spec *kept, struct vbd_error *err)
+{
+	struct vbd_export_spec spec;
+	enum vbd_status status = vbd_export_decode(kept->body, &spec, err);
+
+	(void)snprintf(kept->name, sizeof(kept->name), "%s", spec.name);
+	return status ? status : vbd_export_check(&spec, err);
+}
+
+/* The names of exports are apart from those of kept objects.
+ * @kept: of all items; those before @at are decoded */
 static enum vbd_status decode_item(const struct vbd_config_specs *specs, size_t at,
 	struct vbd_kept_spec *kept, struct vbd_error *err)
 {
 	const struct vbd_config_spec *item = &specs->items[at];
 	struct vbd_error cause = {0};
 	enum vbd_status status;
+	bool is_export;
 
 	kept[at] = (struct vbd_kept_spec){
 		.of = kind_of_list(item->list), .source = VBD_KEPT_FROM_CONFIG, .body = item->body};
-	status = decode_spec(&kept[at], &cause);
+	is_export = kept[at].of == VBD_KIND_EXPORT;
+	status = is_export ? check_export(&kept[at], &cause) : decode_spec(&kept[at], &cause);
 	for (size_t i = 0; i < at && status == VBD_OK; i++) {
-		if (strcmp(kept[i].name, kept[at].name) == 0)
+		if (is_export == (kept[i].of == VBD_KIND_EXPORT) &&
+			strcmp(kept[i].name, kept[at].name) == 0)
 			status = vbd_error_set(&cause, VBD_E_BAD_VALUE,
 				"the name %s is in line %u already", kept[at].name,
 				specs->items[i].line);
@@ -405,14 +422,25 @@ enum vbd_status vbd_keep_check(const struct vbd_config_specs *specs, struct vbd_
 
 void vbd_keep_use(struct vbd_daemon *daemon, const struct vbd_config_specs *specs)
 {
-	struct vbd_kept_spec *kept;
+	struct vbd_config_spec *items = calloc(specs->count + 1, sizeof(*items));
+	struct vbd_config_specs listed = {.items = items};
+	struct vbd_kept_spec *kept = NULL;
 	struct vbd_error err = {0};
 
-	if (decode_lists(specs, &kept, &err) == VBD_OK)
-		vbd_kept_use_config(daemon, kept, specs->count);
+	/* Exports are no objects that are kept, and their check opens files. */
+	for (size_t i = 0; items && i < specs->count; i++) {
+		if (kind_of_list(specs->items[i].list) != VBD_KIND_EXPORT)
+			items[listed.count++] = specs->items[i];
+	}
+	if (!items)
+		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory");
+	if (items && decode_lists(&listed, &kept, &err) == VBD_OK)
+		vbd_kept_use_config(daemon, kept, listed.count);
 	else
 		vbd_log(VBD_LOG_ERROR, NULL, "the listed objects are not kept: %s", err.text);
-	free_specs(kept, specs->count);
+	free_specs(kept, listed.count);
+	free(items);
+	vbd_exports_use_specs(daemon, specs);
 }
 
 /* This version decodes what an earlier one may have kept, and may not understand it. */

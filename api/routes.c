@@ -155,6 +155,7 @@ static const struct vbd_route routes[] = {
 	KIND(window, windows, "state", "name", "device", "buffer", "connection")
 	{ROUTE(POST, create_window, OPERATE, JSON, vbd_create_labelled, "/v1/windows", NULL), .create = vbd_task_create, .task = &vbd_window_task, .prefer = true},
 	DELETES(window, windows, OPERATE, .prefer = true)
+	KIND(export, exports, "state", "name")
 	{ROUTE(GET, list_events, READ, NONE, vbd_list_events,
 		"/v1/events", "limit", "after", "wait_ms", "type", "object", "severity", "code", "label")},
 };

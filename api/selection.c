@@ -238,11 +238,14 @@ static void on_client_gone(struct vbd_request *req, void *arg)
 
 /* --- the selection --------------------------------------------------------------------------- */
 
-/* CANCELS: only a kind whose ended objects stay, as cancelled ones do. LABELS: no kept objects,
- * which have the labels of the request that keeps them. */
+/* No exports, which come from the configuration. CANCELS: only a kind whose ended objects stay, as
+ * cancelled ones do. LABELS: no kept objects, which have the labels of the request that keeps them.
+ */
 static bool action_allows_kind(
 	const struct vbd_registry *registries, enum vbd_object_kind kind, enum action action)
 {
+	if (kind == VBD_KIND_EXPORT)
+		return false;
 	return action == LABELS ? kind != VBD_KIND_KEPT_OBJECT
 				: action == DELETES || registries[kind].kind->keeps_history;
 }

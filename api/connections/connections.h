@@ -17,6 +17,7 @@ struct vbd_daemon;
 struct vbd_destination;
 struct vbd_encoder;
 struct vbd_explanation;
+struct vbd_gate_rules;
 struct vbd_timeline_entry;
 
 /* Established by the CM, or by steps of the client. */
@@ -31,6 +32,14 @@ void vbd_put_connection(struct vbd_encoder *out, const void *item);
 /** vbd_put_timeline_entry - put schema TimelineEntry; @start_ns: creation of the connection */
 void vbd_put_timeline_entry(struct vbd_encoder *out, const char *name,
 	const struct vbd_timeline_entry *entry, uint64_t start_ns);
+
+/** vbd_put_allow - put the member `allow`: networks as text */
+void vbd_put_allow(struct vbd_encoder *out, const struct vbd_gate_rules *rules);
+
+/** vbd_allow_decode - replace the networks of @rules by those of the array @allow; NULL: they stay
+ */
+enum vbd_status vbd_allow_decode(
+	const json_t *allow, struct vbd_gate_rules *rules, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_manual_requested - true if the body has `bringup: manual` */
 bool vbd_manual_requested(const json_t *json);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/connections/connections.h"
 #include "api/core/common_json.h"
 #include "api/core/context.h"
 #include "api/core/handlers.h"
@@ -41,15 +42,21 @@ static void put_reachable(
 	free(reach);
 }
 
-static void put_gate(struct vbd_encoder *out, const struct vbd_gate *gate)
+void vbd_put_allow(struct vbd_encoder *out, const struct vbd_gate_rules *rules)
 {
-	const struct vbd_gate_rules *rules = &gate->rules;
 	char text[VBD_GATE_NET_TEXT_BYTES];
 
 	vbd_begin_array(out, "allow");
 	for (uint32_t i = 0; i < rules->allow_count; i++)
 		vbd_put_text(out, NULL, vbd_gate_net_format(&rules->allow[i], text));
 	vbd_end(out);
+}
+
+static void put_gate(struct vbd_encoder *out, const struct vbd_gate *gate)
+{
+	const struct vbd_gate_rules *rules = &gate->rules;
+
+	vbd_put_allow(out, rules);
 	vbd_put_u64(out, "max_connections", rules->max_connections);
 	vbd_put_u64(out, "max_per_peer", rules->max_per_peer);
 	vbd_put_u64(out, "connects_per_s", rules->connects_per_s);
@@ -149,8 +156,7 @@ static void answer_port_free(struct vbd_request *req)
 			.max = LIMIT_MAX                                                           \
 	}
 
-/* Replace the networks by those of the body, if it has some. */
-static enum vbd_status decode_allow(
+enum vbd_status vbd_allow_decode(
 	const json_t *allow, struct vbd_gate_rules *rules, struct vbd_error *err)
 {
 	const json_t *item;
@@ -220,7 +226,7 @@ enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const struct vbd_
 		vbd_decode_all(json, "", VBD_FIELDS(create_fields), &input, faults, err);
 
 	if (status == VBD_OK)
-		status = decode_allow(input.allow, &input.spec.gate, err);
+		status = vbd_allow_decode(input.allow, &input.spec.gate, err);
 	if (status == VBD_OK)
 		status = vbd_qp_input_check(daemon, origin->caller, &input.qp, err);
 	if (status == VBD_OK)
@@ -263,7 +269,7 @@ static enum vbd_status decode_patch(
 			"the body changes nothing: give accept, accept_timeout_ms, allow, service, "
 			"qp, max_connections, max_per_peer, connects_per_s or connects_burst");
 	if (status == VBD_OK)
-		status = decode_allow(patch.allow, &patch.rules.gate, err);
+		status = vbd_allow_decode(patch.allow, &patch.rules.gate, err);
 	/* Without a new sq_depth signal_every keeps its value. */
 	patch.qp.seen.signal_every |= !patch.qp.seen.sq_depth;
 	if (status == VBD_OK)

@@ -22,7 +22,8 @@ struct vbd_listener_spec;
 enum vbd_status vbd_keep_check(
 	const struct vbd_config_specs *specs, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_keep_use - keep what checked lists have from now on, and nothing of earlier lists besides */
+/** vbd_keep_use - keep what checked lists have from now on, and nothing of earlier lists besides;
+ * have their exports as well */
 void vbd_keep_use(struct vbd_daemon *daemon, const struct vbd_config_specs *specs);
 
 /** vbd_keep_begin - keep what earlier runs were asked to keep, and begin to make all of it; once,

@@ -253,6 +253,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	KIND("kept-objects", "KEPT", "kept object", "the objects that verbsd keeps", LIST_OPTIONS),
 	WAIT("kept-objects", "KEPT", "up"),
 	RM("kept-objects", "KEPT", "Keep objects no longer; they stay as they are"),
+	KIND("exports", "EXPORT", "export", "the directories that copies may use", LIST_OPTIONS),
 	KIND("faults", "FAULT", "fault, and how often it has fired", "faults that are injected",
 		O(SORT), O(LIMIT)),
 	COMMAND("faults", "create", "EFFECT", "Inject a fault, to test how programs recover",

@@ -227,8 +227,8 @@ void vbd_config_take(struct vbd_config *config, const struct vbd_config *fresh);
 
 /* --- the lists `listeners`, `buffers` and `connections` of the file: objects that verbsd keeps. An
  * item has the members of the request that makes such an object, in YAML; here it becomes JSON, for
- * the decoder of that request. A number of a member in bytes or in ms may have a unit, as other
- * keys of the file. -------------------------------------------------------------------------------
+ * the decoder of that request. An item of `exports` is read alike. A number of a member in bytes or
+ * in ms may have a unit, as other keys of the file. ---------------------------------------------
  */
 
 /* Items of all lists together. */
@@ -238,9 +238,10 @@ void vbd_config_take(struct vbd_config *config, const struct vbd_config *fresh);
 #define VBD_SPEC_LISTENERS   "listeners"
 #define VBD_SPEC_BUFFERS     "buffers"
 #define VBD_SPEC_CONNECTIONS "connections"
+#define VBD_SPEC_EXPORTS     "exports" /* is not kept, but there as long as the file lists it */
 
 struct vbd_config_spec {
-	const char *list;  /* VBD_SPEC_LISTENERS, _BUFFERS or _CONNECTIONS */
+	const char *list;  /* VBD_SPEC_LISTENERS, etc. */
 	char *body;	   /* JSON: an object */
 	unsigned int line; /* of the file */
 };

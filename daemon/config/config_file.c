@@ -208,7 +208,7 @@ static enum vbd_status add_spec(struct vbd_yaml *yaml, const yaml_node_t *node, 
 			"an item is a mapping of keys");
 	else if (specs->count == VBD_SPECS_MAX)
 		status = refuse_value(yaml, node, VBD_E_TOO_LONG, loading->list,
-			"listeners, buffers and connections are more than 1024 together");
+			"listeners, buffers, connections and exports are more than 1024 together");
 	else
 		status = add_json_node(yaml, node, "", &level);
 	if (status == VBD_OK)
@@ -253,7 +253,7 @@ static bool is_section(const char *name)
 static const char *spec_list_name(const char *name)
 {
 	static const char *const lists[] = {
-		VBD_SPEC_LISTENERS, VBD_SPEC_BUFFERS, VBD_SPEC_CONNECTIONS};
+		VBD_SPEC_LISTENERS, VBD_SPEC_BUFFERS, VBD_SPEC_CONNECTIONS, VBD_SPEC_EXPORTS};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(lists); i++) {
 		if (strcmp(name, lists[i]) == 0)

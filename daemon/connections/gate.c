@@ -163,6 +163,14 @@ static bool is_peer_allowed(
 	return !rules->allow_count;
 }
 
+bool vbd_gate_allows(const struct vbd_gate_rules *rules, const struct sockaddr *peer)
+{
+	uint8_t addr[16];
+
+	set_v6_address(addr, peer);
+	return is_peer_allowed(rules, addr, NULL);
+}
+
 /* Returns when the bucket would be full again after one more request; 0 if it is empty. */
 static uint64_t take_rate_token(const struct vbd_gate *gate, uint64_t now_ns)
 {

@@ -52,6 +52,9 @@ bool vbd_gate_net_parse(const char *text, struct vbd_gate_net *ret_net);
 /** vbd_gate_net_format - the text of a network; without a length if it is one address */
 const char *vbd_gate_net_format(const struct vbd_gate_net *net, char text[VBD_GATE_NET_TEXT_BYTES]);
 
+/** vbd_gate_allows - whether `allow` has the address, or is empty */
+bool vbd_gate_allows(const struct vbd_gate_rules *rules, const struct sockaddr *peer);
+
 /**
  * vbd_gate_check - may a request pass the gate?
  * @peer: its address; @gid: the peer's GID, or NULL if it is unknown

@@ -248,7 +248,15 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 	X(VBD_EVENT_BENCHMARK_ENDED, "benchmark_ended", VBD_EVENT_DATA_STATE_CODE, \
 		"A benchmark is done, has failed or was cancelled") \
 	X(VBD_EVENT_BENCHMARK_DELETED, "benchmark_deleted", VBD_EVENT_DATA_STATE, \
-		"The record of a benchmark was deleted, by a client or for newer records")
+		"The record of a benchmark was deleted, by a client or for newer records") \
+	X(VBD_EVENT_EXPORT_CREATED, "export_created", VBD_EVENT_DATA_STATE, \
+		"The configuration has an export; its directory is being opened") \
+	X(VBD_EVENT_EXPORT_READY, "export_ready", VBD_EVENT_DATA_STATE, \
+		"The directory of an export is open, so copies can use it") \
+	X(VBD_EVENT_EXPORT_FAILED, "export_failed", VBD_EVENT_DATA_STATE_CODE, \
+		"The directory of an export could not be opened, or its secret not be read") \
+	X(VBD_EVENT_EXPORT_DELETED, "export_deleted", VBD_EVENT_DATA_STATE, \
+		"The configuration has an export no longer, or has another one of its name")
 /* clang-format on */
 
 enum vbd_event_type { VBD_EVENT_TYPE_MAP(VBD_ENUM_ROW) VBD_EVENT_TYPE_COUNT };

@@ -39,7 +39,8 @@
 	X(BUFFER, buffer, buffers, buffers, VBD_KEPT_WITHIN)                                  \
 	X(SRQ, srq, srqs, objects, VBD_KEPT_WITHIN)                                           \
 	X(CQ, cq, cqs, objects, VBD_KEPT_WITHIN)                                              \
-	X(PD, pd, pds, objects, VBD_KEPT_WITHIN)
+	X(PD, pd, pds, objects, VBD_KEPT_WITHIN)                                              \
+	X(EXPORT, export, exports, objects, VBD_KEPT_WITHIN)
 
 #define VBD_KEPT_WITHIN UINT64_MAX
 

@@ -100,6 +100,8 @@ const CASES = [
   [['windows', 'show', '5'], get('/v1/windows/5', s.window())],
   [['faults', 'show', '4'], get('/v1/faults/4', s.fault())],
   [['kept-objects', 'show', '2'], get('/v1/kept_objects/2', s.keptObject())],
+  [['exports', 'ls'], list('/v1/exports', s.exported())],
+  [['exports', 'show', 'models'], get('/v1/exports/models', s.exported())],
   [['ud-endpoints', 'show', '2'], get('/v1/ud_endpoints/2', s.endpoint())],
   [['ud-peers', 'show', '3'], get('/v1/ud_peers/3', s.peer())],
   [['multicast-memberships', 'show', '4'], get('/v1/multicast_memberships/4', s.group())],

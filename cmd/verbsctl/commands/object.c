@@ -91,6 +91,10 @@ const struct vbd_ctl_noun vbd_ctl_nouns[] = {
 	{"srqs", "shared receive queues", "/v1/srqs", "srq",
 		.columns = "ID=id NAME=name DEVICE=device PD=pd CQ=cq WRS=max_wr POSTED=posted "
 			   "LIMIT=srq_limit EVENTS=limit_events REFILLS=refills USERS=user_count"},
+	{"exports", "directories that copies may read or write", "/v1/exports", "export",
+		.columns = "ID=id NAME=name STATE=state PATH=path ACCESS=access SECRET=secret "
+			   "ALLOW=allow ERROR=error.detail",
+		.good_state = "ready"},
 	{"faults", "injected faults, for tests", "/v1/faults", "fault",
 		.columns =
 			"ID=id NAME=name EFFECT=effect CALL=call TARGET=target SELECTOR=selector "

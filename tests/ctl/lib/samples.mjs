@@ -78,6 +78,12 @@ export const keptObject = (over = {}) => ({
   reconnect: 'always', reconnect_min_ms: 500, reconnect_max_ms: 30000, outlives_restart: true, bytes_outlive_restart: null, created_at: at(1), ...over,
 });
 
+export const exported = (over = {}) => ({
+  id: 1, owner: null, labels: {}, name: 'models', state: 'failed', path: '/srv/models', access: ['read', 'write'], secret: true,
+  allow: ['192.0.2.0/24'], max_bytes: 1073741824, max_files: null, umask: '0022',
+  error: { code: 'not_found', detail: '/srv/models: open: No such file or directory (ENOENT)', hint: 'make it', first: null }, created_at: at(1), ...over,
+});
+
 export const fault = (over = {}) => ({
   id: 4, owner: null, labels: {}, name: 'slow', effect: 'delay_completions', target: 'to-b', selector: null, call: null, errno: null,
   delay_ms: 200, after: 2, count: 5, probability_percent: 50, fired: 3, created_at: at(1), expires_at: at(61), ...over,
