@@ -162,8 +162,8 @@ struct vbd_copy_entry {
 	uint32_t mode;	     /* the permission bits, 0777 at most */
 	int64_t mtime_ns;    /* since 1970 */
 	uint64_t size_bytes; /* 0 for a directory */
-	const uint8_t *path; /* beneath the path of HELLO; empty: that path itself. Relative, no
-				NUL, no empty, "." or ".." component */
+	const uint8_t *path; /* beneath the path of HELLO; empty (entry 0 only): that path itself.
+				Relative, no NUL, no empty, "." or ".." component */
 	uint32_t path_bytes; /* <= VBD_COPY_PATH_BYTES */
 };
 
@@ -171,12 +171,12 @@ struct vbd_copy_entry {
 struct vbd_copy_verdict {
 	uint32_t entry;
 	enum vbd_copy_fault fault; /* WANT: OK: send it. EXISTS, SAME: it stays as it is. */
-	uint64_t offset_bytes;	   /* WANT: send the bytes from here on */
+	uint64_t offset_bytes;	   /* WANT with OK: send the bytes from here on; else 0 */
 };
 
 struct vbd_copy_piece {
 	uint32_t entry;
-	uint32_t length_bytes; /* > 0 unless the file is empty */
+	uint32_t length_bytes; /* > 0 unless `last` */
 	uint64_t offset_bytes; /* in the file */
 	uint32_t crc32c;       /* of the bytes */
 	bool last;	       /* the file ends with this piece */
@@ -254,7 +254,9 @@ bool vbd_copy_next_verdict(struct vbd_copy_message *message, struct vbd_copy_ver
 
 /**
  * vbd_copy_encode - write a message of a type without a list: neither ENTRIES nor WANT nor DONE
- * @to: VBD_COPY_MESSAGE_BYTES
+ * @to:      VBD_COPY_MESSAGE_BYTES
+ * @message: in range, or the peer refuses it; only a text of BYE that is no printable line is left
+ *           out
  *
  * Returns the length in bytes.
  */
