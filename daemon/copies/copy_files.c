@@ -49,9 +49,10 @@ static enum vbd_copy_fault open_spot(const struct vbd_copy_root *root,
 	else
 		dir = ".";
 	vbd_copy_part_name(ret_spot->name, root->part_suffix, ret_spot->part);
-	ret_spot->dir_fd = make ? vbd_copy_make_dirs(root->dir_fd, dir, directory_mode(root))
-				: vbd_copy_open(root->dir_fd, dir, O_PATH | O_DIRECTORY);
-	return ret_spot->dir_fd < 0 ? vbd_copy_fault_of(errno) : VBD_COPY_FAULT_OK;
+	if (make)
+		return vbd_copy_make_dirs(
+			root->dir_fd, dir, directory_mode(root), &ret_spot->dir_fd);
+	return vbd_copy_open(root->dir_fd, dir, O_PATH | O_DIRECTORY, &ret_spot->dir_fd);
 }
 
 enum vbd_copy_fault vbd_copy_aim(struct vbd_copy_root *root, const struct vbd_copy_entry *first)
@@ -65,9 +66,8 @@ enum vbd_copy_fault vbd_copy_aim(struct vbd_copy_root *root, const struct vbd_co
 	if (fault != VBD_COPY_FAULT_OK || first->type != VBD_COPY_FILE || len == 0 ||
 		root->path[len - 1] == '/')
 		return fault;
-	fd = vbd_copy_open(root->dir_fd, path, O_PATH | O_DIRECTORY);
-	root->itself = fd < 0;
-	if (fd >= 0)
+	root->itself = vbd_copy_open(root->dir_fd, path, O_PATH | O_DIRECTORY, &fd);
+	if (!root->itself)
 		(void)close(fd);
 	return VBD_COPY_FAULT_OK;
 }
@@ -79,13 +79,11 @@ static enum vbd_copy_fault judge_directory(
 	enum vbd_copy_fault fault = join_item(root, entry, path);
 	int fd;
 
-	if (fault != VBD_COPY_FAULT_OK)
-		return fault;
-	fd = vbd_copy_make_dirs(root->dir_fd, path, directory_mode(root));
-	if (fd < 0)
-		return vbd_copy_fault_of(errno);
-	(void)close(fd);
-	return VBD_COPY_FAULT_OK;
+	if (fault == VBD_COPY_FAULT_OK)
+		fault = vbd_copy_make_dirs(root->dir_fd, path, directory_mode(root), &fd);
+	if (fault == VBD_COPY_FAULT_OK)
+		(void)close(fd);
+	return fault;
 }
 
 /* Decide about a regular file that is there. */
@@ -182,11 +180,10 @@ static enum vbd_copy_fault read_piece(const struct vbd_copy_root *root,
 	enum vbd_copy_fault fault = join_item(root, entry, path);
 	int fd;
 
+	if (fault == VBD_COPY_FAULT_OK)
+		fault = vbd_copy_open(root->dir_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, &fd);
 	if (fault != VBD_COPY_FAULT_OK)
 		return fault;
-	fd = vbd_copy_open(root->dir_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return vbd_copy_fault_of(errno);
 	fault = check_source(fd, entry);
 	if (fault == VBD_COPY_FAULT_OK)
 		fault = move_bytes(fd, false, bytes, piece);
@@ -328,8 +325,7 @@ static enum vbd_copy_fault sync_directory_of(
 
 	if (fault != VBD_COPY_FAULT_OK)
 		return fault;
-	if (vbd_copy_sync_dir(spot.dir_fd) != 0)
-		fault = vbd_copy_fault_of(errno);
+	fault = vbd_copy_sync_dir(spot.dir_fd);
 	(void)close(spot.dir_fd);
 	return fault;
 }

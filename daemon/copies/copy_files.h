@@ -40,7 +40,7 @@ struct vbd_copy_root {
 /* An entry of the manifest, as either end keeps it. */
 struct vbd_copy_item {
 	struct vbd_copy_entry entry; /* path: allocated, the item's own, with a NUL behind it */
-	enum vbd_copy_fault fault;   /* what became of it so far */
+	enum vbd_copy_fault fault;   /* OK so far, or the reason why it is not copied */
 	uint64_t offset_bytes;	     /* the sender begins there */
 	bool placed;		     /* receiver: in place, synced */
 };

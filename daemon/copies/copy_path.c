@@ -118,7 +118,7 @@ enum vbd_copy_fault vbd_copy_join(
 	return fault;
 }
 
-int vbd_copy_open(int dir_fd, const char *path, int flags)
+enum vbd_copy_fault vbd_copy_open(int dir_fd, const char *path, int flags, int *ret_fd)
 {
 	struct open_how how = {
 		.flags = (unsigned int)(flags | O_CLOEXEC),
@@ -132,74 +132,70 @@ int vbd_copy_open(int dir_fd, const char *path, int flags)
 		if (fd < 0 && errno != EAGAIN && errno != EINTR)
 			break;
 	}
-	return (int)fd;
+	if (fd < 0)
+		return vbd_copy_fault_of(errno);
+	*ret_fd = (int)fd;
+	return VBD_COPY_FAULT_OK;
 }
 
-int vbd_copy_sync_dir(int dir_fd)
+enum vbd_copy_fault vbd_copy_sync_dir(int dir_fd)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), number = 0;
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum vbd_copy_fault fault = VBD_COPY_FAULT_OK;
 
+	if (fd < 0)
+		return vbd_copy_fault_of(errno);
 	/* Some file systems can't fsync directories, and say EINVAL. */
-	if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
-		number = errno;
-	if (fd >= 0)
-		(void)close(fd);
-	errno = number;
-	return number ? -1 : 0;
+	if (fsync(fd) != 0 && errno != EINVAL)
+		fault = vbd_copy_fault_of(errno);
+	(void)close(fd);
+	return fault;
 }
 
-/* The permissions are set in the open directory: the umask of the process has no part in them, and
- * a setgid bit that the directory has from the one above it stays. */
-static bool set_permissions(int fd, mode_t mode)
+/* Make a directory and open it, unless there is one. The permissions are set in the open directory:
+ * the umask of the process has no part in them, and a setgid bit that the directory has from the
+ * one above it stays. */
+static enum vbd_copy_fault make_dir(int above_fd, const char *name, mode_t mode, int *ret_fd)
 {
+	bool made = mkdirat(above_fd, name, 0700) == 0;
 	struct stat about;
 
-	return fstat(fd, &about) == 0 && fchmod(fd, (about.st_mode & S_ISGID) | mode) == 0;
-}
-
-static void close_keeping_errno(int fd)
-{
-	int number = errno;
-
-	(void)close(fd);
-	errno = number;
-}
-
-/* Open the directory @name in another one; make it if it is missing. */
-static int make_dir(int parent_fd, const char *name, mode_t mode)
-{
-	bool made = mkdirat(parent_fd, name, 0700) == 0;
-	int fd;
-
 	if (!made && errno != EEXIST)
-		return -1;
-	fd = openat(
-		parent_fd, name, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | (made ? O_RDONLY : O_PATH));
-	if (fd >= 0 && made && (!set_permissions(fd, mode) || vbd_copy_sync_dir(parent_fd) != 0)) {
-		close_keeping_errno(fd);
-		return -1;
-	}
-	return fd;
+		return vbd_copy_fault_of(errno);
+	*ret_fd = openat(
+		above_fd, name, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | (made ? O_RDONLY : O_PATH));
+	if (*ret_fd < 0)
+		return vbd_copy_fault_of(errno);
+	if (!made)
+		return VBD_COPY_FAULT_OK;
+	if (fstat(*ret_fd, &about) != 0 || fchmod(*ret_fd, (about.st_mode & S_ISGID) | mode) != 0)
+		return vbd_copy_fault_of(errno);
+	return vbd_copy_sync_dir(above_fd);
 }
 
-int vbd_copy_make_dirs(int dir_fd, const char *path, mode_t mode)
+enum vbd_copy_fault vbd_copy_make_dirs(int dir_fd, const char *path, mode_t mode, int *ret_fd)
 {
-	int fd = vbd_copy_open(dir_fd, path, O_PATH | O_DIRECTORY), above_fd = -1;
+	enum vbd_copy_fault fault = vbd_copy_open(dir_fd, path, O_PATH | O_DIRECTORY, ret_fd);
 	char name[NAME_MAX + 1];
+	int fd = dir_fd;
 
-	if (fd >= 0 || errno != ENOENT)
-		return fd;
+	if (fault != VBD_COPY_FAULT_NOT_FOUND)
+		return fault;
 	do {
-		int len = (int)strcspn(path, "/");
+		int above_fd = fd, len = (int)strcspn(path, "/");
 
 		(void)snprintf(name, sizeof(name), "%.*s", len, path);
-		fd = make_dir(above_fd < 0 ? dir_fd : above_fd, name, mode);
-		if (above_fd >= 0)
-			close_keeping_errno(above_fd);
-		above_fd = fd;
+		fd = -1;
+		fault = make_dir(above_fd, name, mode, &fd);
+		if (above_fd != dir_fd)
+			(void)close(above_fd);
 		path += len + (path[len] == '/');
-	} while (fd >= 0 && *path);
-	return fd;
+	} while (fault == VBD_COPY_FAULT_OK && *path);
+	if (fault == VBD_COPY_FAULT_OK)
+		*ret_fd = fd;
+	else if (fd >= 0)
+		(void)close(fd);
+	return fault;
 }
 
 int64_t vbd_copy_mtime_ns(const struct stat *about)

@@ -15,7 +15,7 @@
 
 #define VBD_COPY_PART_BYTES 24 /* of the suffix of incomplete files, with a NUL */
 
-/** vbd_copy_fault_of - what an errno means: ENOSPC: NO_SPACE, ...; IO for all that have no fault of
+/** vbd_copy_fault_of - the fault of an errno: ENOSPC: NO_SPACE, ...; IO for all that have none of
  * their own */
 enum vbd_copy_fault vbd_copy_fault_of(int number);
 
@@ -42,16 +42,16 @@ enum vbd_copy_fault vbd_copy_join(
 	const char *path, const uint8_t *below, uint32_t below_bytes, char ret_joined[PATH_MAX]);
 
 /** vbd_copy_open - open what exists at @path beneath the directory @dir_fd, without following a
- * symlink anywhere; @flags: of open(2). Returns -1 with errno: ELOOP for a symlink, but
- * for O_PATH | O_NOFOLLOW that of the symlink itself. */
-int vbd_copy_open(int dir_fd, const char *path, int flags);
+ * symlink anywhere; @flags: of open(2). NOT_REGULAR for a symlink, but with O_PATH | O_NOFOLLOW it
+ * is opened itself. */
+enum vbd_copy_fault vbd_copy_open(int dir_fd, const char *path, int flags, int *ret_fd);
 
 /** vbd_copy_make_dirs - open the directory @path, which is joined, as O_PATH, after it and those
- * above it were made with the permissions @mode where they are missing. Returns -1 with errno. */
-int vbd_copy_make_dirs(int dir_fd, const char *path, mode_t mode);
+ * above it were made with the permissions @mode where they are missing */
+enum vbd_copy_fault vbd_copy_make_dirs(int dir_fd, const char *path, mode_t mode, int *ret_fd);
 
-/** vbd_copy_sync_dir - fsync(2) of a directory that was opened as O_PATH; -1 with errno */
-int vbd_copy_sync_dir(int dir_fd) VBD_MUST_CHECK;
+/** vbd_copy_sync_dir - fsync(2) of a directory that was opened as O_PATH */
+enum vbd_copy_fault vbd_copy_sync_dir(int dir_fd);
 
 /** vbd_copy_mtime_ns - since 1970; a time that does not fit is the nearest that does */
 int64_t vbd_copy_mtime_ns(const struct stat *about);

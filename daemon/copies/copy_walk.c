@@ -40,17 +40,18 @@ static int is_shown(const struct dirent *entry)
 static enum vbd_copy_fault read_names(const struct vbd_copy_root *root, const char *path,
 	struct dirent ***ret_names, int *ret_count)
 {
-	int fd = vbd_copy_open(root->dir_fd, path, O_PATH | O_DIRECTORY), count = -1, number;
+	int fd, count;
+	enum vbd_copy_fault fault = vbd_copy_open(root->dir_fd, path, O_PATH | O_DIRECTORY, &fd);
 
-	if (fd >= 0)
-		count = scandirat(fd, ".", ret_names, is_shown, by_bytes);
-	number = errno;
-	if (fd >= 0)
-		(void)close(fd);
+	if (fault != VBD_COPY_FAULT_OK)
+		return fault;
+	count = scandirat(fd, ".", ret_names, is_shown, by_bytes);
 	if (count < 0)
-		return vbd_copy_fault_of(number);
-	*ret_count = count;
-	return VBD_COPY_FAULT_OK;
+		fault = vbd_copy_fault_of(errno);
+	else
+		*ret_count = count;
+	(void)close(fd);
+	return fault;
 }
 
 static void free_names(struct dirent **names, int count)
@@ -64,13 +65,14 @@ static void free_names(struct dirent **names, int count)
 static enum vbd_copy_fault look(
 	const struct vbd_copy_root *root, const char *path, struct stat *ret_about)
 {
-	int fd = vbd_copy_open(root->dir_fd, path, O_PATH | O_NOFOLLOW);
-	enum vbd_copy_fault fault = VBD_COPY_FAULT_OK;
+	int fd;
+	enum vbd_copy_fault fault = vbd_copy_open(root->dir_fd, path, O_PATH | O_NOFOLLOW, &fd);
 
-	if (fd < 0 || fstat(fd, ret_about) != 0)
+	if (fault != VBD_COPY_FAULT_OK)
+		return fault;
+	if (fstat(fd, ret_about) != 0)
 		fault = vbd_copy_fault_of(errno);
-	if (fd >= 0)
-		(void)close(fd);
+	(void)close(fd);
 	return fault;
 }
 

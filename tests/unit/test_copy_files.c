@@ -9,7 +9,7 @@
 
 /* The wrapped calls: see CMakeLists.txt. */
 static struct {
-	int openat2_errno, openat2_times; /* it fails that often */
+	int openat2_errno, openat2_times; /* the next calls fail so */
 	bool choppy;			  /* reads and writes are interrupted, then short */
 	bool no_noreplace;		  /* the file system does not know RENAME_NOREPLACE */
 	int fsync_errno;
