@@ -427,6 +427,7 @@ void vbd_keep_use(struct vbd_daemon *daemon, const struct vbd_config_specs *spec
 	struct vbd_kept_spec *kept = NULL;
 	struct vbd_error err = {0};
 
+	memcpy(listed.path, specs->path, sizeof(listed.path));
 	/* Exports are no objects that are kept, and their check opens files. */
 	for (size_t i = 0; items && i < specs->count; i++) {
 		if (kind_of_list(specs->items[i].list) != VBD_KIND_EXPORT)

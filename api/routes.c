@@ -156,6 +156,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(POST, create_window, OPERATE, JSON, vbd_create_labelled, "/v1/windows", NULL), .create = vbd_task_create, .task = &vbd_window_task, .prefer = true},
 	DELETES(window, windows, OPERATE, .prefer = true)
 	KIND(export, exports, "state", "name")
+	{ROUTE(GET, list_files, OPERATE, NONE, vbd_list_files, "/v1/exports/{ref}/files", "path", "after", "limit")},
 	{ROUTE(GET, list_events, READ, NONE, vbd_list_events,
 		"/v1/events", "limit", "after", "wait_ms", "type", "object", "severity", "code", "label")},
 };

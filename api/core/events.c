@@ -81,8 +81,8 @@ enum vbd_status vbd_query_event_place(
 
 /* --- the filter ------------------------------------------------------------------------------ */
 
-#define KIND_NAME(sym, singular, plural, open, kept) #singular ", "
-#define KINDS					     "device, " VBD_KIND_MAP(KIND_NAME)
+#define KIND_NAME(sym, singular, plural, open, kept) ", " #singular
+#define KINDS					     "device" VBD_KIND_MAP(KIND_NAME)
 
 /* Parse "connection", "connection/7" or "connection/to-b". */
 static enum vbd_status parse_object(
@@ -101,8 +101,7 @@ static enum vbd_status parse_object(
 	(void)snprintf(kind, sizeof(kind), "%.*s", (int)len, object);
 	if (!vbd_object_kind_parse(kind, &filter->kind) || (ref && !*ref))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "object",
-			"object must be one of " KINDS
-			"alone or with an id or a name, as in connection/7");
+			"object is KIND, KIND/ID or KIND/NAME; kinds: " KINDS);
 	if (ref && (!vbd_ref_is_id(ref, &filter->object_id) || !filter->object_id))
 		filter->name = ref;
 	return VBD_OK;

@@ -40,7 +40,7 @@ vbd_handler vbd_get_buffer_data, vbd_open_buffer_data, vbd_put_buffer_data, vbd_
 	vbd_patch_cq, vbd_get_drain, vbd_post_drain, vbd_delete_drain, vbd_get_page, vbd_get_asset,
 	vbd_get_livez, vbd_get_readyz, vbd_get_index, vbd_get_contract, vbd_get_extra_contract,
 	vbd_get_stats, vbd_get_traffic, vbd_get_metrics, vbd_create_srq, vbd_patch_srq,
-	vbd_get_devices;
+	vbd_get_devices, vbd_list_files;
 
 struct vbd_config_changes;
 

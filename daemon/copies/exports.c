@@ -292,6 +292,7 @@ struct vbd_copy_root vbd_export_root(const struct vbd_export *export, const char
 		.dir_fd = export->dir_fd,
 		.path = path,
 		.max_bytes = export->spec.max_bytes ? export->spec.max_bytes : UINT64_MAX,
+		.max_files = export->spec.max_files,
 		.umask = export->spec.umask,
 	};
 }

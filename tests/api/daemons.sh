@@ -90,11 +90,26 @@ await_alive() {
 	die "daemon $1 did not come up"
 }
 
-# Daemon t of the cases: with tokens, a short event log, small limits and fault_injection. Sets token_vars for run.mjs.
+# The files of the export of daemon t; one has a name that is not UTF-8.
+make_exported_files() {
+	mkdir -p "$work/exported/llama"
+	printf 'weights' >"$work/exported/llama/weights"
+	printf 'x' >"$work/exported/caf"$'\xe9'
+	: >"$work/exported/50%"
+	ln -s /etc "$work/exported/link"
+	chmod 0640 "$work/exported/50%"
+	touch -d '2026-03-04T05:06:07Z' "$work/exported/50%"
+}
+
+# Daemon t of the cases: with tokens, a short event log, small limits, exports and fault_injection. Sets token_vars for
+# run.mjs.
 # shellcheck disable=SC2034 # used by those that source this
 start_small_daemon() {
 	make_tokens
-	printf '%s\n' 'fault_injection: true' 'records:' '  events: 64' 'limits:' '  listeners: 2' >"$work/t.yaml"
+	make_exported_files
+	printf '%s\n' 'fault_injection: true' 'records:' '  events: 64' 'limits:' '  listeners: 2' \
+		'exports:' "- {name: files, path: $work/exported, access: [read, write], secret_file: $work/control, max_bytes: 1G}" \
+		"- {name: gone, path: $work/gone, allow: [192.0.2.0/24], umask: 027}" >"$work/t.yaml"
 	start_daemon t "$1" --config "$work/t.yaml" --control-token-file "$work/control" \
 		--read-token-file "$work/read"
 	token_vars=(--var "TOKEN_URL=http://127.0.0.1:$1" --var "CONTROL_TOKEN=$(<"$work/control")"

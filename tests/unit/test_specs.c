@@ -220,6 +220,6 @@ SPECS_TEST(test_specs__there_are_so_many)
 	vbd_config_specs_fini(&specs);
 	(void)snprintf(yaml + used, sizeof(yaml) - used, "connections: [{}]\n");
 	refuse(yaml, VBD_E_TOO_LONG, "connections",
-		"1026: connections: listeners, buffers and connections are more than 1024 "
-		"together");
+		"1026: connections: listeners, buffers, connections and exports are more "
+		"than 1024 together");
 }
