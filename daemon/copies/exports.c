@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* What a pool thread finds out about an export. */
+/* An export as a pool thread has found it. */
 struct vbd_export_opening {
 	struct vbd_export *export; /* NULL: it is gone */
 	bool again;		   /* the configuration was reloaded meanwhile */
