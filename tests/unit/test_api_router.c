@@ -188,7 +188,7 @@ TEST(test_routes__parameters_are_those_of_the_contract)
 		"through", "type", "object", "severity", "code", "label", "name", "kind", "access",
 		"connections", "cqs", "dst_addr", "dst_port", "src_addr", "device", "listener",
 		"connection", "buffer", "batch", "pd", "ud_endpoint", "ud_peer",
-		"multicast_membership", "all", "dry_run"};
+		"multicast_membership", "all", "dry_run", "path"};
 	const struct vbd_router router = vbd_routes();
 
 	for (size_t i = 0; i < router.n_routes; i++) {
