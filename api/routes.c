@@ -148,6 +148,10 @@ static const struct vbd_route routes[] = {
 	{ROUTE(POST, create_benchmark, OPERATE, JSON, vbd_create_labelled, "/v1/benchmarks", NULL), .create = vbd_task_create, .task = &vbd_benchmark_task, .prefer = true},
 	DELETES(benchmark, benchmarks, OPERATE, .prefer = true)
 	CANCELS(benchmark, benchmarks)
+	KIND(copy, copies, "state", "connection")
+	{ROUTE(POST, create_copy, OPERATE, JSON, vbd_create_labelled, "/v1/copies", NULL), .create = vbd_task_create, .task = &vbd_copy_task, .prefer = true},
+	DELETES(copy, copies, OPERATE, .prefer = true)
+	CANCELS(copy, copies)
 	KIND(probe, probes, "state", "connection")
 	{ROUTE(POST, create_probe, OPERATE, JSON, vbd_create_labelled, "/v1/probes", NULL), .create = vbd_task_create, .task = &vbd_probe_task, .prefer = true},
 	DELETES(probe, probes, OPERATE, .prefer = true)

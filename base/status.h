@@ -181,6 +181,9 @@
 	X(LOCAL_CLOSE, "local_close", 424, "A client closed the connection", "Connect again.")     \
 	X(CANCELLED, "cancelled", 424, "The operation was cancelled",                              \
 		"Start it again if it is still needed.")                                           \
+	X(COPY_FAILED, "copy_failed", 424, "The copy failed",                                      \
+		"Read `fault` of the copy. What was copied stays, and the same copy "              \
+		"again skips it.")                                                                 \
 	X(STOPPING, "stopping", 503, "The daemon is stopping",                                     \
 		"Try again when the daemon runs again.")                                           \
 	X(DRAINING, "draining", 503, "The daemon drains, and begins nothing new",                  \

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/copies/copy.h"
 #include "daemon/daemon.h"
 
 #include "base/clock.h"
@@ -123,6 +124,7 @@ enum vbd_status vbd_daemon_create(
 	vbd_callers_init(&daemon->callers);
 	daemon->connection_left = vbd_windows_connection_left;
 	daemon->connection_failed = vbd_evidence_keep;
+	daemon->files_requested = vbd_copy_serve;
 	vbd_deferred_init(&daemon->stop_check, on_stop_check);
 	vbd_list_init(&daemon->device_watches);
 	vbd_list_init(&daemon->id_watches);

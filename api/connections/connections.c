@@ -241,8 +241,8 @@ struct accept_input {
 
 static const struct vbd_field accept_fields[] = {
 	{VBD_FIELD_NAME(struct accept_input, how.name)},
-	{VBD_FIELD(ENUM, "service", struct accept_input, how.service),
-		VBD_NAMES(vbd_service_names)},
+	{VBD_FIELD(ENUM, "service", struct accept_input, how.service), .names = vbd_service_names,
+		.n_names = VBD_CONNECTION_SERVICES},
 	VBD_PRIVATE_DATA_FIELD(struct accept_input),
 };
 

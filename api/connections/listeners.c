@@ -6,6 +6,7 @@
 #include "api/core/keep.h"
 #include "api/core/qp_params.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/copies/copy.h"
 
 static const char *const accept_names[VBD_ACCEPT_COUNT] = {VBD_ACCEPT_MAP(VBD_ENUM_NAME)};
 
@@ -206,8 +207,24 @@ static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(BOOL, "v6_only", struct listener_create, v6_only)},
 	GATE_FIELDS(struct listener_create, spec.gate),
 	VBD_PRIVATE_DATA_FIELD(struct listener_create),
-	VBD_QP_FIELDS(struct listener_create),
+	VBD_LISTENER_QP_FIELDS(struct listener_create),
 };
+
+/* The service files needs longer receives than others, and more of them. */
+static void set_default_receives(struct vbd_qp_input *qp)
+{
+	struct vbd_conn_params params = qp->params;
+
+	vbd_copy_params(&params);
+	if (!qp->seen.recv_size_bytes)
+		qp->params.qp.recv_size_bytes = params.qp.recv_size_bytes;
+	if (!qp->seen.rq_depth)
+		qp->params.qp.rq_depth = params.qp.rq_depth;
+	if (!qp->seen.heartbeat_ms) {
+		qp->params.qp.heartbeat_ms = params.qp.heartbeat_ms;
+		qp->params.qp.heartbeat_if_able = true;
+	}
+}
 
 enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
 	const json_t *json, struct vbd_listener_spec *ret_spec, struct vbd_faults *faults,
@@ -227,6 +244,8 @@ enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const struct vbd_
 
 	if (status == VBD_OK)
 		status = vbd_allow_decode(input.allow, &input.spec.gate, err);
+	if (input.qp.params.qp.service == VBD_SERVICE_FILES)
+		set_default_receives(&input.qp);
 	if (status == VBD_OK)
 		status = vbd_qp_input_check(daemon, origin->caller, &input.qp, err);
 	if (status == VBD_OK)
@@ -254,7 +273,7 @@ static const struct vbd_field patch_fields[] = {
 	{VBD_FIELD(UINT, "accept_timeout_ms", struct listener_patch, rules.accept_timeout_ms),
 		.min = ACCEPT_TIMEOUT_MIN_MS, .max = ACCEPT_TIMEOUT_MAX_MS},
 	GATE_FIELDS(struct listener_patch, rules.gate),
-	VBD_QP_FIELDS(struct listener_patch),
+	VBD_LISTENER_QP_FIELDS(struct listener_patch),
 };
 
 /* @rules holds the present values, which absent members keep. */

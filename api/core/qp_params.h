@@ -44,15 +44,21 @@ enum {
 extern const struct vbd_field vbd_qp_fields[VBD_QP_FIELD_COUNT];
 extern const struct vbd_field vbd_ud_qp_fields[VBD_UD_QP_FIELD_COUNT];
 
-/* The members `qp` and `service` of a struct that has `struct vbd_qp_input qp`. */
-#define VBD_QP_FIELDS(type_)	VBD_QP_FIELDS_OF(type_, vbd_qp_fields, VBD_QP_FIELD_COUNT)
-#define VBD_UD_QP_FIELDS(type_) VBD_QP_FIELDS_OF(type_, vbd_ud_qp_fields, VBD_UD_QP_FIELD_COUNT)
-#define VBD_QP_FIELDS_OF(type_, fields_, count_)                                     \
+/* The members `qp` and `service` of a struct that has `struct vbd_qp_input qp`. Only a listener has
+ * the last service, files. */
+#define VBD_QP_FIELDS(type_) \
+	VBD_QP_FIELDS_OF(type_, vbd_qp_fields, VBD_QP_FIELD_COUNT, VBD_CONNECTION_SERVICES)
+#define VBD_LISTENER_QP_FIELDS(type_) \
+	VBD_QP_FIELDS_OF(type_, vbd_qp_fields, VBD_QP_FIELD_COUNT, VBD_SERVICE_COUNT)
+#define VBD_UD_QP_FIELDS(type_) \
+	VBD_QP_FIELDS_OF(type_, vbd_ud_qp_fields, VBD_UD_QP_FIELD_COUNT, VBD_CONNECTION_SERVICES)
+#define VBD_QP_FIELDS_OF(type_, fields_, count_, services_)                          \
 	{VBD_FIELD(OBJECT, "qp", type_, qp), .fields = fields_, .n_fields = count_}, \
 	{                                                                            \
 		VBD_FIELD(ENUM, "service", type_, qp.params.qp.service),             \
-			VBD_NAMES(vbd_service_names)                                 \
+			.names = vbd_service_names, .n_names = services_             \
 	}
+#define VBD_CONNECTION_SERVICES (VBD_SERVICE_COUNT - 1)
 extern const char *const vbd_service_names[VBD_SERVICE_COUNT];
 
 /** vbd_qp_input_default - the defaults of absent members */

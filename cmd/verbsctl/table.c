@@ -168,8 +168,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "ADDR is numeric; 0.0.0.0 or [::] means every RDMA device. Without a port "
 			"the kernel\npicks one. The options describe what accepted connections "
 			"get.",
-		OPTIONS(O(LABELS), O(NAME), O(KEEP_OBJECT), O(SHARE), O(SERVICE), O(ACCEPT),
-			O(ACCEPT_TIMEOUT), GATE_OPTIONS, O(BACKLOG), O(DEVICE), O(TOS),
+		OPTIONS(O(LABELS), O(NAME), O(KEEP_OBJECT), O(SHARE), O(LISTENER_SERVICE),
+			O(ACCEPT), O(ACCEPT_TIMEOUT), GATE_OPTIONS, O(BACKLOG), O(DEVICE), O(TOS),
 			O(REUSE_ADDR), O(V6_ONLY), PRIVATE_DATA_OPTIONS, QP_OPTIONS)),
 	COMMAND("listeners", "set", "LISTENER", "Change how a listener accepts from now on", SET,
 		OPTIONS(O(ACCEPT), O(ACCEPT_TIMEOUT), GATE_OPTIONS)),
@@ -273,6 +273,21 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	WAIT("connection-batches", "CONNECTION_BATCH", "done"),
 	RM("connection-batches", "CONNECTION_BATCH",
 		"Delete batches; their established connections stay"),
+	KIND("copies", "COPY", "copy of files", "copies of files", LIST_OPTIONS),
+	SHORT("cp", "copies", "create", "SOURCE DESTINATION",
+		"Copy files between an export here and one of another host", .members = "- -",
+		.run = vbd_ctl_copy,
+		.text = "SOURCE and DESTINATION are EXPORT:PATH for this host, and "
+			"HOST:EXPORT/PATH "
+			"or\nHOST:PORT:EXPORT/PATH (port 7474) for another host, where a listener "
+			"has "
+			"the service\nfiles. Waits until the copy has ended. An interrupt ends "
+			"verbsctl, "
+			"not the copy:\n`verbsctl copies cancel ID` does.",
+		OPTIONS(O(LABELS), O(RECURSIVE), O(OVERWRITE), O(DEVICE), O(TIMEOUT), O(NO_WAIT))),
+	CANCEL("copies", "COPY", "copies"),
+	WAIT("copies", "COPY", "done"),
+	RM("copies", "COPY", "Delete the records of copies; those that move are cancelled"),
 	KIND("probes", "PROBE", "probe", "probes", LIST_OPTIONS),
 	COMMAND("probes", "create", "CONNECTION", "Measure round trips over a connection",
 		.members = "connection", CREATE,

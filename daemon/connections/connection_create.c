@@ -69,6 +69,8 @@ static void count_resources(struct vbd_connection *connection)
 	connection->object.registry->daemon->qp_receives_bytes += connection->receive_bytes;
 	vbd_object_pin(&connection->object, connection->receive_bytes);
 	vbd_inbox_attach(&connection->inbox, &connection->conn->qp);
+	if (connection->conn->params.qp.service == VBD_SERVICE_FILES && connection->listener_id)
+		connection->object.registry->daemon->files_requested(connection);
 }
 
 /* Check what can be checked before the name is resolved. A host name passes. */

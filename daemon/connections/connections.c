@@ -27,6 +27,9 @@ enum vbd_status vbd_connection_accept(struct vbd_connection *connection,
 	if (!status)
 		status = check_private_data(
 			connection, &how->private_data, VBD_CM_MESSAGE_REPLY, err);
+	if (!status && how->service >= 0 && params->qp.service == VBD_SERVICE_FILES)
+		status = vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/service",
+			"a connection of the service files can't get another service");
 	if (!status && how->service >= 0)
 		status = vbd_service_check((enum vbd_service)how->service, params->qp.transport,
 			params->qp.recv_size_bytes, err);

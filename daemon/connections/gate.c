@@ -167,7 +167,7 @@ bool vbd_gate_allows(const struct vbd_gate_rules *rules, const struct sockaddr *
 {
 	uint8_t addr[16];
 
-	set_v6_address(addr, peer);
+	vbd_addr_to_bytes(peer, addr);
 	return is_peer_allowed(rules, addr, NULL);
 }
 

@@ -43,6 +43,11 @@ struct vbd_copy_item {
 	enum vbd_copy_fault fault;   /* OK so far, or the reason why it is not copied */
 	uint64_t offset_bytes;	     /* the sender begins there */
 	bool placed;		     /* receiver: in place, synced */
+	/* For the owner; the functions below do not use these. */
+	uint64_t moved_bytes; /* receiver: written so far */
+	bool begun;	      /* receiver: there may be an incomplete file */
+	bool complete;	      /* receiver: written, and to be put in its place */
+	bool over;	      /* done, skipped or failed */
 };
 
 /** vbd_copy_items_fini - free the paths of @count items */
@@ -65,9 +70,9 @@ enum vbd_copy_fault vbd_copy_walk_begin(
  * @items: @max zeroed items; filled in
  *
  * Returns their number; 0 at the end. Something that is neither file nor directory, is too large,
- * or can't be looked at, is an item with a fault; one whose path is too long has the path of its
- * directory. No memory, or more than `max_files`: the last item has the fault NO_RESOURCES or
- * TOO_MANY, and the walk is over. Incomplete files of other copies are left out. No
+ * or can't be looked at, is an item with a fault, of the type FILE; one whose path is too long has
+ * the path of its directory. No memory, or more than `max_files`: the last item has the fault
+ * NO_RESOURCES or TOO_MANY, and the walk is over. Incomplete files of other copies are left out. No
  * descriptor stays open.
  */
 uint32_t vbd_copy_walk_next(struct vbd_copy_walk *walk, struct vbd_copy_item *items, uint32_t max);

@@ -39,7 +39,7 @@
 	CONNECTION_NEEDED, \
 	UNUSED(ALL_DONE, state)
 
-static const struct vbd_copy_rule rules[VBD_COPY_STATE_COUNT][VBD_COPY_EVENT_COUNT + 1] = {
+static const struct vbd_rule rules[VBD_COPY_STATE_COUNT][VBD_COPY_EVENT_COUNT + 1] = {
 	[VBD_COPY_CONNECTING] = {
 		AGREEING(CONNECTING),
 		NOTHING_PREPARED(CONNECTING),
@@ -138,10 +138,7 @@ static const struct vbd_copy_rule rules[VBD_COPY_STATE_COUNT][VBD_COPY_EVENT_COU
 };
 /* clang-format on */
 
-const struct vbd_copy_rule *vbd_copy_rule(enum vbd_copy_state state, enum vbd_copy_event event)
-{
-	return VBD_RULE(rules, state, event);
-}
+VBD_RULES(vbd_copy_rule, enum vbd_copy_state, enum vbd_copy_event, rules)
 
 static_assert((int)VBD_COPY_EV_HELLO == (int)VBD_COPY_MSG_HELLO - 1 &&
 		      (int)VBD_COPY_EV_BYE == (int)VBD_COPY_MSG_BYE - 1,

@@ -100,15 +100,9 @@ enum vbd_copy_event { VBD_COPY_EVENT_MAP(VBD_ENUM_ROW) VBD_COPY_EVENT_COUNT };
 
 enum vbd_copy_action { VBD_COPY_ACTION_MAP(VBD_ENUM_ROW) VBD_COPY_ACTION_COUNT };
 
-struct vbd_copy_rule {
-	enum vbd_copy_state next;
-	enum vbd_copy_action action;
-	const char *note; /* why */
-};
-
 /** vbd_copy_rule - the pure table: the effect of @event in @state. A message that the state does
  * not expect leads to STOPPING by SEND_BYE: the peer broke the protocol. */
-const struct vbd_copy_rule *vbd_copy_rule(enum vbd_copy_state state, enum vbd_copy_event event);
+const struct vbd_rule *vbd_copy_rule(enum vbd_copy_state state, enum vbd_copy_event event);
 
 /** vbd_copy_event_of - the event of a message of @type, which is not NONE */
 enum vbd_copy_event vbd_copy_event_of(enum vbd_copy_message_type type);

@@ -215,6 +215,9 @@ static void visit_item(struct vbd_copy_walk *walk, const char *name, struct vbd_
 	const char *path = walk->path + walk->base_bytes;
 
 	item->fault = visit(walk, name, &item->entry);
+	/* The receiver must not make a directory of it. */
+	if (item->fault != VBD_COPY_FAULT_OK)
+		item->entry = (struct vbd_copy_entry){.type = VBD_COPY_FILE};
 	path += path[0] == '/';
 	item->entry.path = (const uint8_t *)strdup(path);
 	item->entry.path_bytes = item->entry.path ? (uint32_t)strlen(path) : 0;

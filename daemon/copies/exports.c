@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* An export as a pool thread has found it. */
+/* An export that a pool thread opens, and the result. */
 struct vbd_export_opening {
 	struct vbd_export *export; /* NULL: it is gone */
 	bool again;		   /* the configuration was reloaded meanwhile */

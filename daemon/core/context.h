@@ -148,6 +148,9 @@ struct vbd_daemon {
 	/* Called when the end of a connection has begun with a failure, and when it has ended:
 	 * keeps the facts of the first moment. Set by daemon.c. */
 	void (*connection_failed)(struct vbd_connection *connection);
+	/* Called when a listener with the service FILES has got a connection: makes the copy. Set
+	 * by daemon.c. */
+	void (*files_requested)(struct vbd_connection *connection);
 	struct vbd_connection *connections_by_qps; /* see daemon/connections/peer_reports.h */
 	void (*stopped)(void *arg);		   /* see vbd_daemon_stop() */
 	void *stopped_arg;

@@ -243,6 +243,14 @@ enum vbd_event_word { VBD_EVENT_WORD_MAP(VBD_ENUM_ROW) VBD_EVENT_WORD_COUNT };
 		"A probe is done, has failed or was cancelled") \
 	X(VBD_EVENT_PROBE_DELETED, "probe_deleted", VBD_EVENT_DATA_STATE, \
 		"The record of a probe was deleted, by a client or for newer records") \
+	X(VBD_EVENT_COPY_CREATED, "copy_created", VBD_EVENT_DATA_STATE, \
+		"A copy was begun, here or by a peer") \
+	X(VBD_EVENT_COPY_STATE_CHANGED, "copy_state_changed", VBD_EVENT_DATA_STATE, \
+		"A copy has changed its state") \
+	X(VBD_EVENT_COPY_ENDED, "copy_ended", VBD_EVENT_DATA_STATE_CODE, \
+		"A copy is done, has failed or was cancelled") \
+	X(VBD_EVENT_COPY_DELETED, "copy_deleted", VBD_EVENT_DATA_STATE, \
+		"The record of a copy was deleted, by a client or for newer records") \
 	X(VBD_EVENT_BENCHMARK_CREATED, "benchmark_created", VBD_EVENT_DATA_STATE, \
 		"A benchmark was created") \
 	X(VBD_EVENT_BENCHMARK_ENDED, "benchmark_ended", VBD_EVENT_DATA_STATE_CODE, \

@@ -24,6 +24,8 @@
 	/* Each benchmark has a transfer. */                                                  \
 	X(BENCHMARK, benchmark, benchmarks, transfers, config->records.ended)                 \
 	X(WINDOW, window, windows, objects, VBD_KEPT_WITHIN)                                  \
+	/* A copy has a connection and a buffer. */                                           \
+	X(COPY, copy, copies, transfers, config->records.ended)                               \
 	/* One probe at a time runs over a connection. */                                     \
 	X(PROBE, probe, probes, connections, config->records.ended)                           \
 	/* Each open batch has an open connection. */                                         \

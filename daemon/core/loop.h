@@ -128,8 +128,8 @@ void vbd_loop_defer(struct vbd_loop *loop, struct vbd_deferred *deferred);
 	X(VBD_WORK_NAMES, 8, 4, 128)                                                           \
 	/* asking the kernel and the hosts of silent peers */                                  \
 	X(VBD_WORK_OBSERVE, 4, 2, 0)                                                           \
-	/* files and directories of exports */                                                 \
-	X(VBD_WORK_FILES, 4, 2, 0)                                                             \
+	/* reading and writing the files of copies, and listing exports */                     \
+	X(VBD_WORK_FILES, 8, 4, 0)                                                             \
 	/* the daemon's own: reloading the configuration, checking the pool */                 \
 	X(VBD_WORK_CONTROL, 2, 2, 0)
 

@@ -14,6 +14,14 @@ enum vbd_status vbd_service_check(enum vbd_service service, enum vbd_qp_transpor
 	if (service == VBD_SERVICE_ECHO && transport == VBD_TRANSPORT_UD)
 		return vbd_error_param(err, VBD_E_NOT_SUPPORTED, "service",
 			"the service echo answers over a connection, and ud has no connection");
+	if (service == VBD_SERVICE_FILES && transport != VBD_TRANSPORT_RC)
+		return vbd_error_param(err, VBD_E_NOT_SUPPORTED, "service",
+			"the service files needs a connection of the type rc");
+	if (service == VBD_SERVICE_FILES && recv_size_bytes < VBD_FILES_MESSAGE_BYTES)
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "recv_size_bytes",
+			"the service files receives messages of %d bytes; recv_size_bytes is only "
+			"%u",
+			VBD_FILES_MESSAGE_BYTES, recv_size_bytes);
 	if (!speaks_rping(service))
 		return VBD_OK;
 	if (!vbd_op_allowed(VBD_OP_READ, transport))
@@ -91,6 +99,7 @@ const struct vbd_service_ops *vbd_service_ops(enum vbd_service service)
 {
 	static const struct vbd_service_ops ops[VBD_SERVICE_COUNT] = {
 		[VBD_SERVICE_INBOX] = {.received = inbox_received},
+		[VBD_SERVICE_FILES] = {.received = inbox_received},
 		[VBD_SERVICE_ECHO] = {.received = echo_received,
 			.sent = echo_sent,
 			.pump = echo_pump},

@@ -123,13 +123,18 @@ struct vbd_wr_params {
 };
 
 /* X(SYMBOL, json name) */
-#define VBD_SERVICE_MAP(X)            \
-	X(VBD_SERVICE_INBOX, "inbox") \
-	X(VBD_SERVICE_ECHO, "echo")   \
-	X(VBD_SERVICE_RPING, "rping") \
-	X(VBD_SERVICE_SINK, "sink")   \
-	X(VBD_SERVICE_NONE, "none")   \
-	X(VBD_SERVICE_RPING_CLIENT, "rping_client")
+#define VBD_SERVICE_MAP(X)                                  \
+	X(VBD_SERVICE_INBOX, "inbox")                       \
+	X(VBD_SERVICE_ECHO, "echo")                         \
+	X(VBD_SERVICE_RPING, "rping")                       \
+	X(VBD_SERVICE_SINK, "sink")                         \
+	X(VBD_SERVICE_NONE, "none")                         \
+	X(VBD_SERVICE_RPING_CLIENT, "rping_client")         \
+	/* of listeners and of copies only; the last one */ \
+	X(VBD_SERVICE_FILES, "files")
+
+/* Receives of the service FILES have at least this length. */
+#define VBD_FILES_MESSAGE_BYTES 16384
 
 /* The handling of incoming messages of a connection. */
 enum vbd_service { VBD_SERVICE_MAP(VBD_ENUM_ROW) VBD_SERVICE_COUNT };

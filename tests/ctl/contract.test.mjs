@@ -13,7 +13,7 @@ if (!contract) {
 const SAMPLES = {
   Buffer: samples.buffer(), Connection: samples.connection(), Cq: samples.cq(), Device: samples.device(),
   Event: samples.event(1), Index: samples.index(), Listener: samples.listener(), KeptObject: samples.keptObject(), Export: samples.exported(), Fault: samples.fault(), Message: samples.message(1, 'x'),
-  Problem: samples.problem(), QpParamsFull: samples.qpParams(), Transfer: samples.transfer(), Pd: samples.pd(), Srq: samples.srq(), Window: samples.window(), Probe: samples.probe(), Benchmark: samples.benchmark(), TransferBatch: samples.batch(), ConnectionBatch: samples.connectionBatch(),
+  Problem: samples.problem(), QpParamsFull: samples.qpParams(), Transfer: samples.transfer(), Pd: samples.pd(), Srq: samples.srq(), Window: samples.window(), Probe: samples.probe(), Copy: samples.copy(), Benchmark: samples.benchmark(), TransferBatch: samples.batch(), ConnectionBatch: samples.connectionBatch(),
   UdEndpoint: samples.endpoint(), UdPeer: samples.peer(), MulticastMembership: samples.group(),
 };
 

@@ -264,11 +264,12 @@ const MADE = {
 	faults: { effect: "hold_receives" }, ud_endpoints: { addr: ADDR, port: 0 }, ud_peers: { ud_endpoint: "point", dst_addr: ADDR, dst_port: 7600 },
 	multicast_memberships: { ud_endpoint: "point", addr: "239.1.1.1" }, transfers: SEND, transfer_batches: { transfers: [SEND] },
 	connection_batches: { connections: [{ dst_addr: ADDR, dst_port: 7471 }] }, probes: { connection: "to", count: 1 },
+	copies: { source: { export: "root" }, destination: { export: "x", addr: ADDR, port: 7471 } },
 	benchmarks: { connection: "to", op: "send", size_bytes: 64 }, windows: { buffer: "b", type: 1, access: ["remote_write"] },
 };
 
 test("no request that acts skips a condition", LIMIT, async (t) => {
-	const world = await World.open(t, "fault_injection: true\n");
+	const world = await World.open(t, "fault_injection: true\nexports:\n- {name: root, path: /, access: [read], allow: [192.0.2.0/24]}\n");
 	const { routes } = (await world.send({ target: "/v1" })).json;
 	const acts = routes.filter(({ method }) => method !== "GET");
 

@@ -2,6 +2,7 @@
 /* Each object belongs to the caller that asked for the object, and has the labels of that request,
  * whoever else asks at the same time. */
 #include "api/api.h"
+#include "daemon/copies/exports.h"
 #include "daemon/config/config.h"
 #include "daemon/core/labels.h"
 #include "daemon/kept/reconciler.h"
@@ -12,6 +13,22 @@
 
 /* The label "by" of what each of them makes is its name. */
 static const char *const callers[CALLERS] = {"alice", "bob", "control"};
+
+/* The daemon makes an export, so its name says that. */
+static void export_folder(struct rest *rest)
+{
+	struct vbd_export_spec spec;
+	const struct vbd_export *export;
+
+	memset(&spec, 0, sizeof(spec));
+	(void)strcpy(spec.name, "of-verbsd");
+	(void)strcpy(spec.path, "/");
+	spec.access = VBD_EXPORT_READ;
+	vbd_exports_use(rest->svc->daemon, &spec, 1);
+	export = svc_find(rest->svc->daemon->exports, spec.name, &rest->svc->err);
+	assert_non_null(export);
+	SVC_UNTIL(rest->svc, export->state == VBD_EXPORT_READY);
+}
 
 static void begin(struct rest *rest)
 {
@@ -25,6 +42,7 @@ static void begin(struct rest *rest)
 	vbd_caller_list_fini(&list);
 	vbd_api_keep(rest->api, &specs);
 	rest->svc->config.fault_injection = true;
+	export_folder(rest);
 }
 
 /* --- requests of all callers at a time ------------------------------------------------------- */
@@ -165,6 +183,9 @@ static const struct way ways[] = {
 		.body = "'connection':'c-@','op':'send','size_bytes':8,'count':4"},
 	{.pattern = "/v1/probes",
 		.body = "'connection':'c-@','kind':'ack','count':1,'interval_ms':0"},
+	{.pattern = "/v1/copies",
+		.body = "'source':{'export':'of-verbsd','path':'etc/passwd'},"
+			"'destination':{'export':'x','addr':'10.0.0.1','port':7471}"},
 	{.pattern = "/v1/windows",
 		.body = "'buffer':'b-@','connection':'c-@','type':1,'access':['remote_read']"},
 	{.pattern = "/v1/connections/{ref}/messages",
@@ -222,7 +243,7 @@ REST_TEST(test_api_origins__what_callers_make_at_a_time_is_of_each)
 
 	make_all(rest);
 	for (size_t i = 0; i < CALLERS - 1; i++) {
-		assert_int_equal(count_of(daemon->connections, callers[i]), 203);
+		assert_int_equal(count_of(daemon->connections, callers[i]), 204);
 		assert_int_equal(count_of(daemon->buffers, callers[i]), 2);
 		assert_int_equal(count_of(daemon->kept_objects, callers[i]), 3);
 		assert_int_equal(count_of(daemon->transfers, callers[i]), 4);

@@ -351,6 +351,9 @@ static const struct {
 		"{\"connection\": \"own\", \"op\": \"send\", \"size_bytes\": 8, \"count\": 1, "
 		"\"buffer\": "
 		"\"@\"}"},
+	{"CopyEndInput", "export", "/v1/copies",
+		"{\"source\": {\"export\": \"@\"}, "
+		"\"destination\": {\"export\": \"x\", \"addr\": \"127.0.0.1\", \"port\": 1}}"},
 	{"ProbeCreate", "connection", "/v1/probes", "{\"connection\": \"@\"}"},
 	{"WindowCreate", "buffer", "/v1/windows",
 		"{\"buffer\": \"@\", \"type\": 1, \"access\": [\"remote_read\"]}"},

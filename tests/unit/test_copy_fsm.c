@@ -7,7 +7,7 @@
 #define BEGINNING "<!-- the table begins -->\n"
 #define ENDING	  "<!-- the table ends -->\n"
 
-static const struct vbd_copy_rule *rule_of(unsigned int state, unsigned int event)
+static const struct vbd_rule *rule_of(unsigned int state, unsigned int event)
 {
 	return vbd_copy_rule((enum vbd_copy_state)state, (enum vbd_copy_event)event);
 }
@@ -26,7 +26,7 @@ TEST(test_copy_fsm__every_pair_is_decided)
 {
 	for (unsigned int state = 0; state < VBD_COPY_STATE_COUNT; state++) {
 		for (unsigned int event = 0; event < VBD_COPY_EVENT_COUNT; event++) {
-			const struct vbd_copy_rule *rule = rule_of(state, event);
+			const struct vbd_rule *rule = rule_of(state, event);
 
 			assert_non_null(rule->note);
 			assert_true(rule->note[0] != '\0');
@@ -85,7 +85,7 @@ TEST(test_copy_fsm__a_state_refuses_each_message_that_it_does_not_expect)
 
 	for (unsigned int state = 0; state < VBD_COPY_CLOSING; state++) {
 		for (unsigned int event = 0; is_message(event); event++) {
-			const struct vbd_copy_rule *rule = rule_of(state, event);
+			const struct vbd_rule *rule = rule_of(state, event);
 			bool ends = rule->next == VBD_COPY_STOPPING;
 
 			if (event == VBD_COPY_EV_BYE)
@@ -103,7 +103,7 @@ TEST(test_copy_fsm__no_message_leads_past_a_check)
 {
 	for (unsigned int state = 0; state < VBD_COPY_STATE_COUNT; state++) {
 		for (unsigned int event = 0; event < VBD_COPY_EVENT_COUNT; event++) {
-			const struct vbd_copy_rule *rule = rule_of(state, event);
+			const struct vbd_rule *rule = rule_of(state, event);
 			bool begins = rule->action == VBD_COPY_ACT_BEGIN_SENDING ||
 				      rule->action == VBD_COPY_ACT_BEGIN_RECEIVING;
 
@@ -123,7 +123,7 @@ TEST(test_copy_fsm__no_message_leads_past_a_check)
 TEST(test_copy_fsm__what_may_come_any_time_ends_every_state)
 {
 	for (unsigned int state = 0; state < VBD_COPY_CLOSING; state++) {
-		const struct vbd_copy_rule *gone = rule_of(state, VBD_COPY_EV_DISCONNECTED);
+		const struct vbd_rule *gone = rule_of(state, VBD_COPY_EV_DISCONNECTED);
 
 		assert_int_equal(rule_of(state, VBD_COPY_EV_FAIL)->next, VBD_COPY_STOPPING);
 		assert_int_equal(rule_of(state, VBD_COPY_EV_CANCEL)->next, VBD_COPY_CANCELLING);
@@ -140,7 +140,7 @@ TEST(test_copy_fsm__what_stops_ends_when_nothing_uses_the_memory)
 	assert_int_equal(rule_of(VBD_COPY_CANCELLING, VBD_COPY_EV_IDLE)->next, VBD_COPY_CANCELLED);
 	for (unsigned int state = 0; state < VBD_COPY_STATE_COUNT; state++) {
 		for (unsigned int event = 0; event < VBD_COPY_EVENT_COUNT; event++) {
-			const struct vbd_copy_rule *rule = rule_of(state, event);
+			const struct vbd_rule *rule = rule_of(state, event);
 
 			if (is_stopping(state)) {
 				assert_int_equal(rule->action, VBD_COPY_ACT_NONE);
@@ -170,7 +170,7 @@ TEST(test_copy_fsm__each_message_has_its_event)
 
 /* The table in the document. */
 
-static bool is_same(const struct vbd_copy_rule *a, const struct vbd_copy_rule *b)
+static bool is_same(const struct vbd_rule *a, const struct vbd_rule *b)
 {
 	return a->next == b->next && a->action == b->action && strcmp(a->note, b->note) == 0;
 }
@@ -178,7 +178,7 @@ static bool is_same(const struct vbd_copy_rule *a, const struct vbd_copy_rule *b
 /* A row for all events with the rule of @first, unless one before has it too. */
 static void print_row(FILE *out, unsigned int state, unsigned int first)
 {
-	const struct vbd_copy_rule *rule = rule_of(state, first);
+	const struct vbd_rule *rule = rule_of(state, first);
 
 	for (unsigned int event = 0; event < first; event++) {
 		if (is_same(rule_of(state, event), rule))

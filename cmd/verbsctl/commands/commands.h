@@ -57,7 +57,7 @@ vbd_ctl_command vbd_ctl_status, vbd_ctl_version, vbd_ctl_daemon_drain, vbd_ctl_c
 	vbd_ctl_history, vbd_ctl_connection_accept, vbd_ctl_remote, vbd_ctl_buffer_put,
 	vbd_ctl_buffer_get, vbd_ctl_buffer_map, vbd_ctl_buffer_sum, vbd_ctl_send, vbd_ctl_recv,
 	vbd_ctl_transfer_create, vbd_ctl_probe, vbd_ctl_batch_create, vbd_ctl_bench,
-	vbd_ctl_benchmark_create, vbd_ctl_events, vbd_ctl_top;
+	vbd_ctl_benchmark_create, vbd_ctl_events, vbd_ctl_top, vbd_ctl_copy;
 
 /** vbd_ctl_connect_many - make connections alike: a batch, to which `count` and `labels` move from
  * @connection, the body of a request for one */

@@ -58,6 +58,14 @@ const struct vbd_ctl_noun vbd_ctl_nouns[] = {
 		.brief = "{state}: {counts.established} established, {counts.failed} failed, "
 			 "{counts.connecting} connecting, {counts.queued} queued",
 		.under_way = "running", .good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S},
+	{"copies", "copies of files between hosts", "/v1/copies", "copy",
+		.columns = "ID=id STATE=state ROLE=role FROM=source.export PATH=source.path "
+			   "TO=destination.export PATH=destination.path FILES=files "
+			   "DONE=files_done FAILED=files_failed BYTES=bytes_done "
+			   "BYTES/S=bytes_per_s FAULT=fault",
+		.under_way = "connecting await_challenge await_ready preparing sending receiving "
+			     "finishing confirming closing stopping cancelling",
+		.good_state = "done", .delete_wait_s = VBD_CTL_END_WAIT_S},
 	{"probes", "measurements of round trips", "/v1/probes", "probe",
 		.columns = "ID=id STATE=state KIND=kind CONN=connection SENT=sent "
 			   "COMPLETED=completed MISMATCHED=mismatched P50=rtt_ns.p50:ns "

@@ -90,6 +90,8 @@ enum vbd_ctl_kind {
 	X(HELP, "help", 'h', FLAG, NULL, NULL, "explain the command")                              \
 	X(VERSION, "version", 'V', FLAG, NULL, NULL, "print the version")                          \
 	X(NAME, "name", 0, TEXT, "NAME", "name", "name of the new object")                         \
+	X(LISTENER_SERVICE, "service", 0, TEXT, "inbox|echo|sink|rping|rping_client|none|files",   \
+		"service", "how incoming messages are handled; files: copies of peers")            \
 	X(SERVICE, "service", 0, TEXT, "inbox|echo|sink|rping|rping_client|none", "service",       \
 		"how incoming messages are handled")                                               \
 	X(ACCEPT, "accept", 0, TEXT, "auto|manual|reject", "accept",                               \
@@ -200,6 +202,10 @@ enum vbd_ctl_kind {
 		"cancel transfers that are still under way then")                                  \
 	X(DRAIN_WAIT, "wait", 0, FLAG, NULL, NULL,                                                 \
 		"return when no transfer is under way any more")                                   \
+	X(RECURSIVE, "recursive", 'r', FLAG, NULL, "recursive",                                    \
+		"copy a directory with everything in it")                                          \
+	X(OVERWRITE, "overwrite", 0, TEXT, "never|if_newer|if_different|always", "overwrite",      \
+		"when to replace a file that is there (if_different)")                             \
 	X(NO_WAIT, "no-wait", 0, FLAG, NULL, NULL, "return as soon as the operation has started")  \
 	X(LABELS, "label", 0, LABELS, "KEY=VALUE,...", "labels", "labels of the new object")       \
 	X(LABEL, "label", 0, TEXT, "KEY=VALUE,...", "label",                                       \

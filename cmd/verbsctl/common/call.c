@@ -108,8 +108,11 @@ json_t *vbd_ctl_start(struct vbd_ctl *ctl, const char *path, const json_t *body,
 		return object;
 	vbd_ctl_progress_init(&progress, ctl->args.called);
 	while (state && vbd_ctl_is_word(kind->under_way, state)) {
-		vbd_ctl_progress_update(&progress, vbd_ctl_json_uint(object, "bytes_done"),
-			vbd_ctl_json_uint(object, "length_bytes"));
+		bool copy = vbd_ctl_json_at(object, "bytes_moved") != NULL;
+
+		vbd_ctl_progress_update(&progress,
+			vbd_ctl_json_uint(object, copy ? "bytes_moved" : "bytes_done"),
+			vbd_ctl_json_uint(object, copy ? "bytes" : "length_bytes"));
 		vbd_ctl_pause_ms(POLL_MS);
 		vbd_ctl_release(kept);
 		object = vbd_ctl_call(ctl, "GET", object_path, NULL, VBD_CTL_NO_WAIT);

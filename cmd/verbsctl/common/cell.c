@@ -275,7 +275,7 @@ size_t vbd_ctl_cell_for(const char *name, vbd_ctl_cell_fn *ret_cell)
 	*ret_cell = vbd_ctl_cell_text;
 	if (vbd_ctl_is_word("lqpn rqpn qpn", name))
 		*ret_cell = cell_hex;
-	else if (vbd_ctl_is_word("bytes bytes_done bytes_per_s", name))
+	else if (vbd_ctl_is_word("bytes bytes_done bytes_moved bytes_per_s", name))
 		*ret_cell = cell_bytes;
 	else if (vbd_ctl_is_word("at now since", name))
 		*ret_cell = cell_time;

@@ -155,6 +155,14 @@ export const probe = (over = {}) => ({
   ended_at: at(9), error: null, ...over,
 });
 
+export const copy = (over = {}) => ({
+  id: 3, owner: null, labels: {}, state: 'done', role: 'client', source: { export: 'models', path: 'llama', addr: null, port: null },
+  destination: { export: 'incoming', path: 'llama', addr: '192.0.2.2', port: 7474 }, connection: { id: 7, name: null }, recursive: true, overwrite: 'if_different',
+  preserve: ['mode', 'mtime'], files: 12, files_done: 10, files_skipped: 1, files_failed: 1, bytes: 104857600, bytes_moved: 104857600, bytes_done: 104857600, counted: true,
+  elapsed_ns: 500000000, bytes_per_s: 209715200, left_ms: null, problems: [{ path: 'pipe', fault: 'not_regular', text: 'This is no regular file and no directory.' }],
+  timeout_ms: null, created_at: at(5), started_at: at(6), ended_at: at(7), fault: null, error: null, ...over,
+});
+
 export const connectionBatch = (over = {}) => ({
   id: 5, owner: null, labels: {}, state: 'done', counts: { queued: 0, connecting: 0, established: 2, failed: 0 },
   connections: [{ id: 8, name: 'w-1' }, { id: 9, name: 'w-2' }], failures: [], created_at: at(100), ended_at: at(130), error: null, ...over,

@@ -100,7 +100,7 @@ export const forms = {
 				hint: "0.0.0.0 or :: for all",
 			},
 			{ name: "port", label: "Port", kind: "integer", max: 65535, hint: "any free port when empty" },
-			SERVICE,
+			{ ...SERVICE, options: [...SERVICES, "files"] },
 			{
 				name: "accept",
 				label: "Connect requests are",
