@@ -55,8 +55,8 @@
 #define VBD_ENUM_4(sym, b, c, d, ...)	 [sym] = d,
 #define VBD_ENUM_5(sym, b, c, d, e, ...) [sym] = e,
 
-/* What an event does in a state: a row of a state machine, which is one pure table with a row for
- * every pair. `next` and `action` are values of its enums. */
+/* A state machine is one pure table with a row for every pair of a state and an event. `next` and
+ * `action` are values of its enums. */
 struct vbd_rule {
 	unsigned int next, action;
 	const char *note; /* the reason; never NULL */

