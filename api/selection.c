@@ -414,7 +414,7 @@ static bool select_part(struct selection *selection)
 	return selection->at_kind == VBD_KIND_COUNT;
 }
 
-static void run_turn(void *arg)
+static void select_turn(void *arg)
 {
 	struct selection *selection = arg;
 
@@ -483,8 +483,8 @@ static void run_selection(struct vbd_request *req, enum action action)
 	go_to_next_kind(selection);
 	status = query.ref ? select_one(selection, err) : VBD_OK;
 	if (status == VBD_OK)
-		status = vbd_timer_create(
-			vbd_request_daemon(req)->loop, run_turn, selection, &selection->timer, err);
+		status = vbd_timer_create(vbd_request_daemon(req)->loop, select_turn, selection,
+			&selection->timer, err);
 	if (status == VBD_OK)
 		status = vbd_request_park(req, 0, NULL, on_client_gone, selection, err);
 	if (status != VBD_OK)

@@ -180,7 +180,7 @@ static void on_device_added(struct vbd_device *device, void *arg)
 			VBD_DEVICE_STATE_COUNT, "%s: %s", device->name, device->error.text);
 		return;
 	}
-	vbd_traces_mark(daemon, device);
+	vbd_traces_sample(daemon, device);
 	log_event(daemon, device, VBD_EVENT_DEVICE_ADDED, VBD_SEVERITY_NOTICE,
 		VBD_DEVICE_STATE_COUNT, "%s: %s", device->name, device->transport);
 	watch_new_descriptors(daemon->hotplug);

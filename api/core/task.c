@@ -399,7 +399,7 @@ void vbd_task_answer_made(struct vbd_request *req, struct vbd_object *task)
 {
 	bool bounded = req->wait_asked || req->respond_async;
 
-	await_task(req, vbd_task_of(vbd_registry_kind(task->registry)), task, answer_creation,
+	await_task(req, req->route->task, task, answer_creation,
 		bounded ? req->wait_ms : VBD_WAIT_UNBOUNDED);
 }
 

@@ -46,7 +46,7 @@ static void offer_word(const struct line *line, const char *word)
 }
 
 /* The option at index @i of the command's options and the common ones; NONE behind the last. */
-static enum vbd_ctl_opt option_at(const struct line *line, size_t i)
+static enum vbd_ctl_opt nth_option(const struct line *line, size_t i)
 {
 	const enum vbd_ctl_opt *opts = line->command ? line->command->options : NULL;
 
@@ -64,7 +64,7 @@ static enum vbd_ctl_opt find_option(const struct line *line, const char *word)
 {
 	enum vbd_ctl_opt opt;
 
-	for (size_t i = 0; (opt = option_at(line, i)); i++) {
+	for (size_t i = 0; (opt = nth_option(line, i)); i++) {
 		const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opt);
 
 		if (strncmp(word, "--", 2) == 0 ? strcmp(word + 2, spec->name) == 0
@@ -117,7 +117,7 @@ static void offer_options(const struct line *line)
 {
 	enum vbd_ctl_opt opt;
 
-	for (size_t i = 0; (opt = option_at(line, i)); i++)
+	for (size_t i = 0; (opt = nth_option(line, i)); i++)
 		offer_word(line, vbd_ctl_format("--%s", vbd_ctl_opt_spec(opt)->name));
 }
 

@@ -18,7 +18,7 @@ static bool name_ends_with(const struct vbd_config_key *key, const char *end)
 
 /* Parse a number in the unit that the end of the key's name says. Returns NULL, or what @value
  * should have been. */
-static const char *parse_number(
+static const char *parse_quantity(
 	const struct vbd_config_key *key, const char *value, uint64_t *ret_number)
 {
 	if (isdigit((unsigned char)value[0]) && value[strspn(value, "0123456789")] == '\0') {
@@ -43,7 +43,7 @@ static enum vbd_status set_number(
 	const struct vbd_config_key *key, void *member, const char *value, struct vbd_error *err)
 {
 	uint64_t number = 0;
-	const char *wanted = parse_number(key, value, &number);
+	const char *wanted = parse_quantity(key, value, &number);
 
 	if (wanted)
 		return vbd_error_input(err, VBD_E_WRONG_TYPE, key->name, "%s: '%.40s' is not %s",

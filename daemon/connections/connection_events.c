@@ -212,7 +212,7 @@ static void mark_device_counters(const struct vbd_connection *connection)
 			: NULL;
 
 	if (device)
-		vbd_traces_mark(daemon, device);
+		vbd_traces_sample(daemon, device);
 }
 
 static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, void *arg)

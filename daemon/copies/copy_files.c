@@ -127,7 +127,8 @@ static enum vbd_copy_fault judge_file(
 	return fault;
 }
 
-void vbd_copy_judge(const struct vbd_copy_root *root, struct vbd_copy_item *items, uint32_t count)
+void vbd_copy_pick_wanted(
+	const struct vbd_copy_root *root, struct vbd_copy_item *items, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		const struct vbd_copy_entry *entry = &items[i].entry;

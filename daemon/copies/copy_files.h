@@ -90,13 +90,14 @@ void vbd_copy_walk_end(struct vbd_copy_walk *walk);
 enum vbd_copy_fault vbd_copy_aim(struct vbd_copy_root *root, const struct vbd_copy_entry *first);
 
 /**
- * vbd_copy_judge - receiver: which of the sender's entries are wanted, by `overwrite`
+ * vbd_copy_pick_wanted - receiver: which of the sender's entries are wanted, by `overwrite`
  *
  * Makes the directories, also those above, with mode 0777 less the umask. Sets `fault` of those
  * whose fault is OK: OK wanted; SAME (size and mtime are those of the entry, and `overwrite` is
  * if_newer or if_different) and EXISTS not; else it can't be taken.
  */
-void vbd_copy_judge(const struct vbd_copy_root *root, struct vbd_copy_item *items, uint32_t count);
+void vbd_copy_pick_wanted(
+	const struct vbd_copy_root *root, struct vbd_copy_item *items, uint32_t count);
 
 /* Pieces of one slot, and the items that they belong to: items[i] for pieces[i]. */
 struct vbd_copy_slot_job {

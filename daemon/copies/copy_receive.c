@@ -4,14 +4,14 @@
 
 /* --- entries --------------------------------------------------------------------------------- */
 
-static void judge(void *arg)
+static void pick_wanted(void *arg)
 {
 	struct vbd_copy_session *session = arg;
 
 	if (session->judged == 0)
 		session->aim_fault = vbd_copy_aim(&session->root, &session->page_items->entry);
 	if (!session->aim_fault)
-		vbd_copy_judge(&session->root, session->page_items, session->page_room);
+		vbd_copy_pick_wanted(&session->root, session->page_items, session->page_room);
 }
 
 /* An entry whose file is complete waits to be put in its place. */
@@ -56,7 +56,7 @@ static void judge_next(struct vbd_copy_session *session)
 		return;
 	session->page_items = vbd_copy_item(session, session->judged);
 	session->page_room = left < VBD_COPY_PAGE_ITEMS - at ? left : VBD_COPY_PAGE_ITEMS - at;
-	session->page_busy = vbd_copy_work(session, judge, on_judged, session);
+	session->page_busy = vbd_copy_work(session, pick_wanted, on_judged, session);
 }
 
 static bool add_entry(struct vbd_copy_session *session, const struct vbd_copy_entry *entry)

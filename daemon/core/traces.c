@@ -142,11 +142,11 @@ static void on_sample_taken(void *arg)
 		return;
 	vbd_list_for_each_of (struct vbd_device, device, link, &daemon->fabric->devices) {
 		if (!device->traced_ns && device->state == VBD_DEVICE_PRESENT)
-			vbd_traces_mark(daemon, device);
+			vbd_traces_sample(daemon, device);
 	}
 }
 
-void vbd_traces_mark(struct vbd_daemon *daemon, struct vbd_device *device)
+void vbd_traces_sample(struct vbd_daemon *daemon, struct vbd_device *device)
 {
 	struct vbd_traces *traces = daemon->traces;
 	uint64_t now_ns = vbd_clock_mono_ns();

@@ -28,9 +28,9 @@ enum vbd_status vbd_traces_create(struct vbd_daemon *daemon, struct vbd_error *e
 /** vbd_traces_destroy - free it, after the loop, so that no sample is being taken */
 void vbd_traces_destroy(struct vbd_daemon *daemon);
 
-/** vbd_traces_mark - something begins on @device: take a sample, unless one is a second old at most
- * or cannot be taken now */
-void vbd_traces_mark(struct vbd_daemon *daemon, struct vbd_device *device);
+/** vbd_traces_sample - something begins on @device: take a sample, unless one is a second old at
+ * most or cannot be taken now */
+void vbd_traces_sample(struct vbd_daemon *daemon, struct vbd_device *device);
 
 /** vbd_traces_add - keep a sample that was taken elsewhere */
 void vbd_traces_add(struct vbd_daemon *daemon, const struct vbd_trace_sample *sample);

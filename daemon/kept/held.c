@@ -163,7 +163,7 @@ static bool remove_from_store(
 	return true;
 }
 
-static bool add_to_store(struct vbd_holder *holder, struct vbd_held *held, struct vbd_error *err)
+static bool add_to_fd_store(struct vbd_holder *holder, struct vbd_held *held, struct vbd_error *err)
 {
 	struct vbd_object *made = held->kept ? vbd_kept_made(held->kept) : NULL;
 	int fd = made && made->id == held->buffer_id
@@ -205,13 +205,14 @@ static struct vbd_held *next_to_tell(const struct vbd_holder *holder)
 }
 
 /* Returns false if systemd does not read. */
-static bool tell_systemd(struct vbd_holder *holder, struct vbd_held *held, struct vbd_error *err)
+static bool sync_with_fd_store(
+	struct vbd_holder *holder, struct vbd_held *held, struct vbd_error *err)
 {
 	if (held->to_remove && !remove_from_store(holder, held, err))
 		return false;
 	if (held->to_add && held->kept && holder->stored >= holder->max)
 		wait_for_room(holder, held);
-	else if (held->to_add && !add_to_store(holder, held, err))
+	else if (held->to_add && !add_to_fd_store(holder, held, err))
 		return false;
 	if (!held->kept && !held->is_stored)
 		free_held(held);
@@ -225,7 +226,7 @@ static void tell_systemd_some(struct vbd_holder *holder)
 	bool is_read = true;
 
 	for (int i = 0; held && i < TOLD_PER_TURN && is_read; i++) {
-		is_read = tell_systemd(holder, held, &err);
+		is_read = sync_with_fd_store(holder, held, &err);
 		held = next_to_tell(holder);
 	}
 	if (!is_read && !holder->is_failing)

@@ -67,7 +67,7 @@ static void register_memory(struct vbd_call *call)
 
 /* A client may have deleted the PD or the CQ, and the device may have gone, while the call thread
  * registered the memory. */
-static enum vbd_status check_pd_and_cq(
+static enum vbd_status recheck_pd_and_cq(
 	const struct vbd_srq_creation *creation, struct vbd_cq **ret_cq, struct vbd_error *err)
 {
 	const struct vbd_fabric *fabric = creation->daemon->fabric;
@@ -94,7 +94,7 @@ static enum vbd_status finish_srq(
 		vbd_shared_may_add(daemon->srqs, creation->origin.caller, creation->name, err);
 
 	if (!status)
-		status = check_pd_and_cq(creation, &cq, err);
+		status = recheck_pd_and_cq(creation, &cq, err);
 	if (!status)
 		status = vbd_fabric_add_srq(daemon->fabric, srq, cq, err);
 	if (status)

@@ -227,7 +227,7 @@ void vbd_transfer_announce(struct vbd_transfer_record *record)
 
 	vbd_timer_set(record->object.deadline, record->timeout_ms);
 	if (record->qp->device)
-		vbd_traces_mark(record->object.registry->daemon, record->qp->device);
+		vbd_traces_sample(record->object.registry->daemon, record->qp->device);
 	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_CREATED, VBD_SEVERITY_DEBUG, VBD_OK,
 		"%s %s over %s", vbd_op_name(record->transfer.op),
 		format_extent(&record->transfer, text), vbd_qp_owner_text(record->qp, owner));

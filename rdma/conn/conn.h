@@ -301,7 +301,8 @@ enum vbd_status vbd_conn_set_qp_state(
  * connection's ops is called, and manual.failure is set if the step failed. */
 bool vbd_conn_stepping(const struct vbd_conn *conn);
 
-/** vbd_conn_is_parking - is the QP of a manual bring-up on its way down, without the connection? */
-bool vbd_conn_is_parking(const struct vbd_conn *conn);
+/** vbd_conn_is_flushing - is the QP of a manual bring-up on its way down, without the connection?
+ */
+bool vbd_conn_is_flushing(const struct vbd_conn *conn);
 
 #endif

@@ -188,7 +188,7 @@ void vbd_conn_check_qp(struct vbd_conn *conn)
 {
 	struct vbd_error error = {0};
 
-	if (conn->state != VBD_CONN_ESTABLISHED || conn->calling || vbd_conn_is_parking(conn) ||
+	if (conn->state != VBD_CONN_ESTABLISHED || conn->calling || vbd_conn_is_flushing(conn) ||
 		!vbd_conn_qp_failed(conn))
 		return;
 	raise_refusal(conn, VBD_REFUSAL_QP_STATE);
@@ -255,9 +255,9 @@ static void on_completion_error(struct vbd_qp *qp, const struct vbd_cause *cause
 			"%s, vendor_err %lld",
 			cause->op < 0 ? "heartbeat" : vbd_op_name((enum vbd_op)cause->op),
 			(long long)error->raw);
-	if (flushed && !vbd_conn_is_parking(conn) && is_failed_by_device(conn))
+	if (flushed && !vbd_conn_is_flushing(conn) && is_failed_by_device(conn))
 		raise_refusal(conn, VBD_REFUSAL_QP_STATE);
-	if (vbd_conn_is_parking(conn))
+	if (vbd_conn_is_flushing(conn))
 		vbd_conn_step(conn, VBD_CONN_EV_LATE_ERROR, cause);
 	else
 		vbd_conn_step(conn, flushed ? VBD_CONN_EV_FLUSHED : VBD_CONN_EV_WC_ERROR, cause);

@@ -51,7 +51,7 @@ static enum vbd_status refuse_step(const struct vbd_conn *conn, int to, struct v
 
 bool vbd_conn_stepping(const struct vbd_conn *conn)
 {
-	return vbd_conn_is_parking(conn) || conn->calling != VBD_CONN_CALLS_NOTHING;
+	return vbd_conn_is_flushing(conn) || conn->calling != VBD_CONN_CALLS_NOTHING;
 }
 
 static enum vbd_status check_qp_movable(const struct vbd_conn *conn, struct vbd_error *err)
@@ -94,7 +94,7 @@ static enum vbd_status check_step(const struct vbd_conn *conn, int to, struct vb
 		(unsigned long long)conn->id);
 }
 
-bool vbd_conn_is_parking(const struct vbd_conn *conn)
+bool vbd_conn_is_flushing(const struct vbd_conn *conn)
 {
 	return conn->manual && conn->manual->parking;
 }

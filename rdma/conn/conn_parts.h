@@ -138,8 +138,8 @@ enum vbd_conn_event vbd_conn_tries_rest(struct vbd_conn *conn);
 /** vbd_conn_tries_next - TRY: the next address, or the first one again; looks a name up anew */
 enum vbd_status vbd_conn_tries_next(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_tries_settle - free the tries of a connection that no longer connects */
-void vbd_conn_tries_settle(struct vbd_conn *conn);
+/** vbd_conn_tries_free_if_over - free the tries of a connection that no longer connects */
+void vbd_conn_tries_free_if_over(struct vbd_conn *conn);
 
 /** vbd_conn_tries_state - the state in which the end begins: the present one, unless the error of
  * another try stands for the end */

@@ -438,7 +438,7 @@ void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struc
 		if (event == VBD_CONN_EV_CALL_FAILED)
 			follow_up.error = &error;
 	}
-	vbd_conn_tries_settle(conn);
+	vbd_conn_tries_free_if_over(conn);
 	if (changed_by == VBD_CONN_NO_EVENT)
 		return;
 	vbd_conn_note_change(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(old),

@@ -219,7 +219,7 @@ void vbd_conn_tries_name_failed(struct vbd_conn *conn)
 		tries->plan.named = true;
 }
 
-void vbd_conn_tries_settle(struct vbd_conn *conn)
+void vbd_conn_tries_free_if_over(struct vbd_conn *conn)
 {
 	if (is_trying(conn->state) || conn->state == VBD_CONN_RETRYING)
 		return;

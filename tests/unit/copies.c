@@ -158,7 +158,7 @@ enum vbd_copy_fault copies_read(const struct vbd_copy_root *root, struct vbd_cop
 
 enum vbd_copy_fault copies_judge(const struct vbd_copy_root *root, struct vbd_copy_item *item)
 {
-	vbd_copy_judge(root, item, 1);
+	vbd_copy_pick_wanted(root, item, 1);
 	return item->fault;
 }
 

@@ -134,7 +134,7 @@ FILES_TEST(test_copy_files__a_file_is_synced_before_its_name_and_the_directory_a
 		copies_item("d/b", 1), copies_item("e", 1)};
 	struct vbd_copy_item *all[] = {&items[0], &items[1], &items[2], &items[3]};
 
-	vbd_copy_judge(&c->root, items, 4);
+	vbd_copy_pick_wanted(&c->root, items, 4);
 	assert_string_equal(calls.done, "sync_dir ");
 	for (int i = 1; i < 4; i++)
 		assert_int_equal(copies_write(&c->root, &items[i], 0, text), VBD_COPY_FAULT_OK);
@@ -410,7 +410,7 @@ FILES_TEST(test_copy_files__discard_leaves_nothing)
 	struct vbd_copy_item *all[] = {&items[0], &items[1], &items[2]};
 	char text[] = "1";
 
-	vbd_copy_judge(&c->root, items, 3);
+	vbd_copy_pick_wanted(&c->root, items, 3);
 	assert_int_equal(copies_write(&c->root, &items[1], 0, text), VBD_COPY_FAULT_OK);
 	assert_int_equal(copies_write(&c->root, &items[2], 0, text), VBD_COPY_FAULT_OK);
 	vbd_copy_discard(&c->root, all, 3);

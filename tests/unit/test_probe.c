@@ -63,8 +63,11 @@ static void acknowledge(const struct probing *probing)
 	rig_settle(probing->rc->rig);
 }
 
+/* Moves the time of the next ping, if there is one. */
 static void set_due(const struct probing *probing, uint64_t due_ns)
 {
+	if (!probing->probe->due.queued)
+		return;
 	vbd_heap_remove(&worker_of(probing)->probes, &probing->probe->due);
 	vbd_heap_add(&worker_of(probing)->probes, &probing->probe->due, due_ns);
 }

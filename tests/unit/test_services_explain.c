@@ -683,7 +683,7 @@ static uint64_t rnr_before(struct svc *svc)
 	if (sample && sample->counters[VBD_TRACE_RNR_CAME])
 		return sample->counters[VBD_TRACE_RNR_CAME];
 	device->traced_ns = 0;
-	vbd_traces_mark(svc->daemon, device);
+	vbd_traces_sample(svc->daemon, device);
 	return 0;
 }
 

@@ -180,7 +180,7 @@ struct filling {
 	struct vbd_ctl_upload *upload;
 };
 
-static void fill_buffer(void *arg)
+static void upload_to_new_buffer(void *arg)
 {
 	const struct filling *filling = arg;
 
@@ -200,7 +200,7 @@ static void put_new(struct vbd_ctl *ctl, struct vbd_ctl_upload *upload)
 	vbd_ctl_json_set(body, "size_bytes", json_integer(upload->bytes));
 	filling.path =
 		vbd_ctl_path_of(BUFFERS, vbd_ctl_call(ctl, "POST", BUFFERS, body, VBD_CTL_NO_WAIT));
-	exit_status = vbd_ctl_try(fill_buffer, &filling);
+	exit_status = vbd_ctl_try(upload_to_new_buffer, &filling);
 	if (exit_status == VBD_CTL_OK)
 		return;
 	(void)vbd_ctl_call(ctl, "DELETE", filling.path, NULL, VBD_CTL_NO_WAIT);

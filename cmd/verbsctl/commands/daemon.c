@@ -4,7 +4,7 @@
 
 #include "cmd/verbsctl/common/json.h"
 
-static void put_all(struct vbd_ctl *ctl, json_t *object)
+static void print_object(struct vbd_ctl *ctl, json_t *object)
 {
 	(void)ctl;
 	vbd_ctl_object_put(object, "");
@@ -51,7 +51,7 @@ static void put_status(struct vbd_ctl *ctl, json_t *status)
 
 	(void)json_object_del(server, "links");
 	(void)json_object_del(server, "routes");
-	put_all(ctl, status);
+	print_object(ctl, status);
 }
 
 void vbd_ctl_status(struct vbd_ctl *ctl)
@@ -104,7 +104,7 @@ void vbd_ctl_put_changes(struct vbd_ctl *ctl, json_t *changes)
 			(void)json_object_del(changes, name);
 	}
 	if (json_object_size(changes))
-		put_all(ctl, changes);
+		print_object(ctl, changes);
 	else
 		puts("no key and no caller has changed");
 }
@@ -130,5 +130,5 @@ void vbd_ctl_daemon_drain(struct vbd_ctl *ctl)
 
 	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DRAIN_WAIT))
 		drain = wait_until_drained(ctl, drain);
-	vbd_ctl_answer_put(ctl, drain, put_all);
+	vbd_ctl_answer_put(ctl, drain, print_object);
 }
