@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/reply.h"
 
-#include "base/text.h"
-
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@ void vbd_reply_add_header(struct vbd_reply *reply, const char *name, const char 
 		return;
 	header = &reply->headers[reply->n_headers++];
 	header->name = name;
-	(void)vbd_text_copy(header->value, sizeof(header->value), value);
+	(void)snprintf(header->value, sizeof(header->value), "%s", value);
 }
 
 const char *vbd_reply_find_header(const struct vbd_reply *reply, const char *name)
