@@ -62,11 +62,10 @@ static void on_request_completed(void *arg, struct MHD_Connection *mhd, void **r
 	(void)arg;
 	(void)mhd;
 	*request_context = NULL;
-	if (!exchange)
-		return;
-	if (why == MHD_REQUEST_TERMINATED_WITH_ERROR)
+	if (exchange && why == MHD_REQUEST_TERMINATED_WITH_ERROR)
 		vbd_exchange_fail(exchange);
-	vbd_exchange_destroy(exchange);
+	if (exchange)
+		vbd_exchange_destroy(exchange);
 }
 
 static void on_connection(void *arg, struct MHD_Connection *mhd, void **socket_context,
@@ -93,7 +92,8 @@ static void VBD_PRINTF(2, 0) on_mhd_log(void *arg, const char *fmt, va_list ap)
 {
 	char text[240];
 
-	(void)arg;
+	if (strncmp(fmt, "Error processing request", 24) == 0)
+		vbd_server_suspect(arg);
 	if (!vbd_log_enabled(VBD_LOG_DEBUG))
 		return;
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
@@ -151,7 +151,7 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 	endpoint->mhd = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |
 						 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
 						 ONE_THREAD | (socket->tls ? MHD_USE_TLS : 0),
-		0, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
+		0, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, endpoint,
 		MHD_OPTION_CONNECTION_LIMIT, CLIENTS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)VBD_CLIENT_MEMORY_BYTES, STRICTNESS, MHD_OPTION_URI_LOG_CALLBACK,
 		on_raw_target, server, MHD_OPTION_NOTIFY_COMPLETED, on_request_completed, server,
@@ -252,6 +252,7 @@ enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server
 	for (size_t i = 0; i < VBD_ARRAY_LEN(server->endpoints); i++) {
 		server->endpoints[i].listen_fd = -1;
 		vbd_list_init(&server->endpoints[i].turns);
+		vbd_list_init(&server->endpoints[i].suspects);
 	}
 	vbd_linger_init(&server->linger, loop);
 	vbd_list_init(&server->clients);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The HTTP server: libmicrohttpd on the control loop. The server also refuses ambiguous requests
- * that libmicrohttpd accepts, as far as that shows them (docs/http.md), and detects slow clients
- * and hang-ups of waiting clients.
+ * The HTTP server: libmicrohttpd on the control loop. The server also refuses the malformed
+ * requests that libmicrohttpd accepts, and detects slow clients and hang-ups of waiting clients.
  *
  * Control thread; nothing here blocks. No periodic wake-ups: an idle server sleeps.
  */

@@ -34,6 +34,7 @@ static void run_mhd(struct vbd_server_endpoint *endpoint)
 	endpoint->server->stats.runs++;
 	vbd_server_take_turns(endpoint);
 	(void)MHD_run(endpoint->mhd);
+	vbd_server_convict(endpoint);
 	set_mhd_timer(endpoint);
 }
 

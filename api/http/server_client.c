@@ -247,6 +247,7 @@ struct vbd_client *vbd_client_create(
 	if (!client)
 		return NULL;
 	vbd_list_init(&client->link);
+	vbd_list_init(&client->suspect);
 	client->endpoint = endpoint;
 	client->fd = fd;
 	if (endpoint->is_unix)
@@ -286,6 +287,7 @@ void vbd_client_destroy(struct vbd_client *client)
 	if (!vbd_list_empty(&client->link))
 		server->stats.connections_open--;
 	vbd_list_remove(&client->link);
+	vbd_list_remove(&client->suspect);
 	free(client->gids);
 	free(client);
 	if (server->stopping && vbd_list_empty(&server->clients))

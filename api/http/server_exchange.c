@@ -217,9 +217,6 @@ void vbd_exchange_destroy(struct vbd_exchange *exchange)
 {
 	struct vbd_client *client = exchange->client;
 
-	/* MHD has answered a request that it can't parse, or the client has left. */
-	if (!exchange->ran && !exchange->queued)
-		client->unread = true;
 	vbd_exchange_unpark(exchange);
 	vbd_request_fini(&exchange->req);
 	free(exchange);

@@ -11,7 +11,7 @@
  *                      resume
  *   server_client.c    clients: address or uid, deadlines, hang-ups
  *   server_tls.c       clients of HTTPS: handshakes in turn, their certificates
- *   server_refuse.c    answers that MHD can't give; clients that have not read their answers yet
+ *   server_refuse.c    answers in MHD's place; clients that have not read their answers yet
  *
  * A file calls only files below it in this list.
  *
@@ -75,6 +75,8 @@ struct vbd_server_endpoint {
 	struct vbd_client *arriving; /* server.c takes it when MHD has taken the client */
 
 	bool run_soon; /* the timer is set for the next turn, as by vbd_server_run_soon() */
+
+	struct vbd_link suspects; /* server_refuse.c: of struct vbd_client */
 
 	/* server_tls.c */
 	struct vbd_link turns; /* of struct vbd_client, by tls.turn: bytes of a handshake wait */
@@ -148,6 +150,7 @@ struct vbd_client {
 	char name[72];
 
 	struct MHD_Connection *mhd; /* server.c */
+	struct vbd_link suspect;    /* server_refuse.c */
 
 	/* server_exchange.c, server_tls.c */
 	bool unread; /* answered before the whole request was read */
@@ -348,6 +351,12 @@ void vbd_client_refuse(struct vbd_client *client, const struct vbd_error *err, b
 /** vbd_error_head - make @err that of a head beyond VBD_HEAD_BYTES_MAX, whose target may be most of
  * it */
 enum vbd_status vbd_error_head(struct vbd_error *err, size_t target_bytes);
+
+/** vbd_server_suspect - MHD is about to answer a request itself; from its log */
+void vbd_server_suspect(struct vbd_server_endpoint *endpoint);
+
+/** vbd_server_convict - after MHD_run(): replace the answer that MHD made itself */
+void vbd_server_convict(struct vbd_server_endpoint *endpoint);
 
 /*
  * When a socket with unread bytes is closed, the kernel sends a reset, which can overtake the

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers that MHD can't give, as to a client that it does not know yet; and clients that have not
- * read theirs. What MHD can't parse it answers itself, in HTML (docs/http.md).
+ * Answers in MHD's place. MHD 0.9.75 answers some faults itself: in HTML, and with two heads if the
+ * fault is in a Content-Length (parse_connection_headers()). It says so to its log alone, before it
+ * sends the answer, and not whose request it is. So all clients with an incomplete request are
+ * suspended then, and the answer that one of them has after the run is replaced.
  */
 #include "api/http/problem.h"
 #include "api/http/server_parts.h"
@@ -34,7 +36,7 @@ char *vbd_refusal_print(const struct vbd_server *server, const struct vbd_error 
 		(void)snprintf(length, sizeof(length), "Content-Length: %zu\r\n", bytes);
 	if (retry_s)
 		(void)snprintf(retry, sizeof(retry), "Retry-After: %u\r\n", retry_s);
-	if (status < 500 && gmtime_r(&now_s, &tm)) /* RFC 9110, 6.6.1 */
+	if (status < 500 && gmtime_r(&now_s, &tm)) /* RFC 9110, 6.6.1; others are kept */
 		(void)strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &tm);
 	if (body && asprintf(&text,
 			    "HTTP/1.1 %u %s\r\nContent-Type: application/problem+json\r\n"
@@ -65,6 +67,85 @@ void vbd_client_refuse(struct vbd_client *client, const struct vbd_error *err, b
 	free(text);
 	(void)shutdown(client->fd, SHUT_WR); /* MHD's own answer fails, and MHD closes */
 	client->unread = true;
+}
+
+/* A refusal costs 2 us for each client that may be the one: the newest are looked at, as many as
+ * limits.http_connections allows by default. */
+#define SUSPECTS_MAX 272
+
+/* MHD has shut the sending side of a client that it will free. */
+static bool may_have_mhd_answer(const struct vbd_client *client)
+{
+	const struct vbd_exchange *exchange = client->exchange;
+
+	if (exchange)
+		return !exchange->queued && !exchange->ran;
+	return !client->tls.session && send(client->fd, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL) == 0;
+}
+
+void vbd_server_suspect(struct vbd_server_endpoint *endpoint)
+{
+	struct vbd_link *clients = &endpoint->server->clients;
+	unsigned int seen = 0;
+
+	for (struct vbd_link *at = clients->prev; at != clients && seen < SUSPECTS_MAX;
+		at = at->prev, seen++) {
+		struct vbd_client *client = VBD_CONTAINER_OF(at, struct vbd_client, link);
+
+		if (client->endpoint != endpoint || !vbd_list_empty(&client->suspect) ||
+			!may_have_mhd_answer(client))
+			continue;
+		vbd_list_append(&endpoint->suspects, &client->suspect);
+		MHD_suspend_connection(client->mhd);
+	}
+}
+
+static void replace_mhd_answer(struct vbd_client *client, unsigned int status)
+{
+	const struct vbd_exchange *exchange = client->exchange;
+	bool head = exchange && exchange->req.head;
+	struct vbd_error err = {0};
+
+	switch (status) {
+	case MHD_HTTP_URI_TOO_LONG:
+		head = true; /* for all that is known */
+		(void)vbd_error_head(&err, SIZE_MAX);
+		break;
+	case MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE:
+		(void)vbd_error_head(&err, exchange ? exchange->target_bytes : 0);
+		break;
+	case MHD_HTTP_CONTENT_TOO_LARGE:
+		(void)vbd_error_set(&err, VBD_E_BODY_TOO_LARGE,
+			"the Content-Length or the size of a chunk is more than 2^64");
+		break;
+	case MHD_HTTP_HTTP_VERSION_NOT_SUPPORTED:
+		(void)vbd_error_set(&err, VBD_E_VERSION_NOT_SUPPORTED,
+			"the request line names a version that is not HTTP/1");
+		break;
+	default:
+		(void)vbd_error_set(&err, VBD_E_MALFORMED_REQUEST, "the %s",
+			!exchange ? "request line has no version of HTTP"
+			: exchange->begun_ns
+				? "body has a malformed chunk or trailer"
+				: "head has a line without a colon, or a Content-Length "
+				  "that is not a decimal number");
+	}
+	vbd_client_refuse(client, &err, head);
+}
+
+void vbd_server_convict(struct vbd_server_endpoint *endpoint)
+{
+	const union MHD_ConnectionInfo *info;
+	struct vbd_client *client;
+
+	while ((client = VBD_LIST_FIRST(&endpoint->suspects, struct vbd_client, suspect))) {
+		vbd_list_remove(&client->suspect);
+		info = MHD_get_connection_info(client->mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
+		if (info)
+			replace_mhd_answer(client, info->http_status);
+		MHD_resume_connection(client->mhd);
+		vbd_server_run_soon(endpoint);
+	}
 }
 
 enum vbd_status vbd_error_head(struct vbd_error *err, size_t target_bytes)
