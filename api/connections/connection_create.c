@@ -77,14 +77,6 @@ static const struct vbd_field cm_fields[] = {
 	VBD_QP_FIELDS(struct connection_create),
 };
 
-static void set_default_heartbeat(struct vbd_qp_input *qp)
-{
-	if (qp->seen.heartbeat_ms)
-		return;
-	qp->params.qp.heartbeat_ms = VBD_KEPT_HEARTBEAT_MS;
-	qp->params.qp.heartbeat_if_able = true;
-}
-
 enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,
 	const json_t *json, bool kept, struct vbd_connection_spec *ret_spec,
 	struct vbd_faults *faults, struct vbd_error *err)
@@ -102,7 +94,7 @@ enum vbd_status vbd_connection_decode(struct vbd_daemon *daemon, const struct vb
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/qp_type",
 			"the CM brings up rc only; uc needs bringup manual");
 	if (kept)
-		set_default_heartbeat(&input.qp);
+		vbd_qp_input_heartbeat(&input.qp, VBD_KEPT_HEARTBEAT_MS);
 	if (status == VBD_OK)
 		status = vbd_private_data_decode(&input.private_data, &cm->private_data, err);
 	if (status == VBD_OK)

@@ -220,10 +220,7 @@ static void set_default_receives(struct vbd_qp_input *qp)
 		qp->params.qp.recv_size_bytes = params.qp.recv_size_bytes;
 	if (!qp->seen.rq_depth)
 		qp->params.qp.rq_depth = params.qp.rq_depth;
-	if (!qp->seen.heartbeat_ms) {
-		qp->params.qp.heartbeat_ms = params.qp.heartbeat_ms;
-		qp->params.qp.heartbeat_if_able = true;
-	}
+	vbd_qp_input_heartbeat(qp, VBD_COPY_HEARTBEAT_MS);
 }
 
 enum vbd_status vbd_listener_decode(struct vbd_daemon *daemon, const struct vbd_origin *origin,

@@ -43,6 +43,14 @@ struct vbd_qp_input vbd_qp_input_default(void)
 	return (struct vbd_qp_input){.params = vbd_conn_params_default()};
 }
 
+void vbd_qp_input_heartbeat(struct vbd_qp_input *qp, uint32_t default_ms)
+{
+	if (qp->seen.heartbeat_ms)
+		return;
+	qp->params.qp.heartbeat_ms = default_ms;
+	qp->params.qp.heartbeat_if_able = true;
+}
+
 /* Set the code of each timer whose time is given. */
 static enum vbd_status merge_timers(struct vbd_qp_input *qp, struct vbd_error *err)
 {

@@ -64,6 +64,10 @@ extern const char *const vbd_service_names[VBD_SERVICE_COUNT];
 /** vbd_qp_input_default - the defaults of absent members */
 struct vbd_qp_input vbd_qp_input_default(void);
 
+/** vbd_qp_input_heartbeat - unless the request has an interval, send heartbeats in this one where
+ * that is possible */
+void vbd_qp_input_heartbeat(struct vbd_qp_input *qp, uint32_t default_ms);
+
 /**
  * vbd_qp_input_check - set what absent members leave open, and find the named PD, CQ and SRQ
  * @daemon: NULL: do not look for them

@@ -14,9 +14,6 @@
 
 #define CONNECT_MS 10000
 
-/* A peer that has lost its power is noticed in this time and a little more. */
-#define HEARTBEAT_MS 5000
-
 static struct vbd_copy *copy_of(struct vbd_object *object)
 {
 	return VBD_CONTAINER_OF(object, struct vbd_copy, object);
@@ -413,7 +410,7 @@ void vbd_copy_params(struct vbd_conn_params *params)
 	params->qp.recv_size_bytes = VBD_COPY_MESSAGE_BYTES;
 	/* The peer posts so many writes with immediate and so many messages at a time. */
 	params->qp.rq_depth = VBD_COPY_SLOTS + 16;
-	params->qp.heartbeat_ms = HEARTBEAT_MS;
+	params->qp.heartbeat_ms = VBD_COPY_HEARTBEAT_MS;
 	params->qp.heartbeat_if_able = true;
 }
 

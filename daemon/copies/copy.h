@@ -36,6 +36,9 @@ struct vbd_copy_problem {
 
 #define VBD_COPY_PROBLEMS_MAX 100
 
+/* A peer that has lost its power is noticed in this time and a little more. */
+#define VBD_COPY_HEARTBEAT_MS 5000
+
 struct vbd_copy {
 	struct vbd_object object; /* first */
 	enum vbd_copy_state state;

@@ -20,7 +20,7 @@ const source = (path) => readFileSync(join(process.env.VBD_SOURCE, path), "utf8"
 
 // --- the table ---------------------------------------------------------------------------------------------------
 
-const rows = source("docs/http.md").split("\n").filter((line) => line.startsWith("|"))
+const rows = source("docs/http.md").split("## Header fields")[1].split("\n").filter((line) => line.startsWith("|"))
 	.map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));
 const KINDS = rows[0].slice(2, -1);
 const TABLE = rows.slice(2).map((cells) => ({
@@ -348,7 +348,7 @@ test("each malformed request has a hint of its own", LIMIT, async (t) => {
 	const hints = new Set();
 
 	for (const [target, instead, method] of [["/v1", { Host: "a b" }], ["/v1", { Range: ["bytes=0-1", "bytes=0-1"] }], ["/v1/%zz", {}], ["/v1/..", {}],
-		["v1", {}], ["/v1?a=1&a=2", {}], ["/v1\\x", {}], ["/v1/%2f", {}], ["/v1/%ff", {}], ["/v1", { "Content-Length": ["0", "0"] }],
+		["v1", {}], ["/v1?a=1&a=2", {}], ["/v1\\x", {}], ["/v1/%2f", {}], ["/v1/%ff", {}],
 		["/v1", { "A b": "c" }], ["/v1", { Host: null }], ["/v1", {}, "GE(T"]]) {
 		const answer = await world.send({ target, method }, instead);
 
