@@ -86,6 +86,8 @@ void vbd_copy_fail(
 	char text[VBD_COPY_TEXT_BYTES + 1];
 	va_list args;
 
+	if (!vbd_copy_moves(session))
+		return;
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
