@@ -12,6 +12,7 @@
 /* A server gives a client this time to prove itself. */
 #define HANDSHAKE_MS 30000
 
+/* A client gives up after this time without a connection. */
 #define CONNECT_MS 10000
 
 static struct vbd_copy *copy_of(struct vbd_object *object)

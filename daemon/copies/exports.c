@@ -85,7 +85,7 @@ static enum vbd_status refuse_dir(const char *path, const char *call, struct vbd
 		"its unit (EXPORTS in verbsd.yaml(5)); then `verbsctl config reload`.");
 }
 
-/* That the user of verbsd may read or write is found out here, and not by the first copy. */
+/* open_dir() finds out whether verbsd's user may read or write, before a copy needs it. */
 static enum vbd_status open_dir(struct vbd_export_opening *opening, struct vbd_error *err)
 {
 	const struct vbd_export_spec *spec = &opening->spec;
